@@ -45,6 +45,17 @@ def plain_text(path: Path) -> str:
     return text
 
 
+def in_order(folder: Path, name: str, seen: list[Path]) -> list[Path]:
+    """A header and those that it includes, each behind what it needs."""
+    path = folder / name
+    for needed in re.findall(r"^#include <hooke/(\w+\.h)>$", path.read_text(encoding="utf-8"), re.M):
+        if folder / needed not in seen:
+            in_order(folder, needed, seen)
+    if path not in seen:
+        seen.append(path)
+    return seen
+
+
 def statements(text: str):
     """Top-level declarations: up to a semicolon, or the body of a function, outside of braces."""
     depth, start = 0, 0
@@ -85,11 +96,12 @@ class Headers:
         self.callbacks: dict[str, tuple[str, list[str]]] = {}
         self.functions: dict[str, tuple[str, list[tuple[str, str]]]] = {}
         self.failing: list[str] = []  # functions that return hk_status
-        names = sorted(p for p in folder.glob("*.h") if p.name != "hooke.h")
-        self.texts = [plain_text(p) for p in [folder / "hooke.h", *names]]
-        for name, value in re.findall(r"^#define (HK_[A-Z_]+) (\d+)$",
-                                      (folder / "hooke.h").read_text(encoding="utf-8"), re.M):
-            self.constants[name] = int(value)
+        headers = in_order(folder, "hooke.h", [])
+        self.texts = [plain_text(p) for p in headers]
+        for header in headers:
+            for name, value in re.findall(r"^#define (HK_[A-Z_]+) (\d+)\b",
+                                          header.read_text(encoding="utf-8"), re.M):
+                self.constants[name] = int(value)
         all_statements = [s for t in self.texts for s in statements(t)]
         for statement in all_statements:
             self.take_name(statement)

@@ -7,7 +7,7 @@
 #ifndef HOOKE_CONSTRAINTS_H
 #define HOOKE_CONSTRAINTS_H
 
-#include <hooke/hooke.h>
+#include <hooke/world.h>
 
 #ifdef __cplusplus
 extern "C" {

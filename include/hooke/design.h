@@ -3,7 +3,7 @@
 #ifndef HOOKE_DESIGN_H
 #define HOOKE_DESIGN_H
 
-#include <hooke/hooke.h>
+#include <hooke/world.h>
 
 #ifdef __cplusplus
 extern "C" {

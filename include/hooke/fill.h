@@ -2,7 +2,7 @@
 #ifndef HOOKE_FILL_H
 #define HOOKE_FILL_H
 
-#include <hooke/hooke.h>
+#include <hooke/world.h>
 
 #ifdef __cplusplus
 extern "C" {

@@ -3,7 +3,7 @@
 #ifndef HOOKE_INSPECT_H
 #define HOOKE_INSPECT_H
 
-#include <hooke/hooke.h>
+#include <hooke/world.h>
 
 #ifdef __cplusplus
 extern "C" {

@@ -3,7 +3,7 @@
 #ifndef HOOKE_LINKS_H
 #define HOOKE_LINKS_H
 
-#include <hooke/hooke.h>
+#include <hooke/world.h>
 
 #ifdef __cplusplus
 extern "C" {

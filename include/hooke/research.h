@@ -4,7 +4,7 @@
 #ifndef HOOKE_RESEARCH_H
 #define HOOKE_RESEARCH_H
 
-#include <hooke/hooke.h>
+#include <hooke/world.h>
 
 #ifdef __cplusplus
 extern "C" {

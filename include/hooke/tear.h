@@ -8,7 +8,7 @@
 #ifndef HOOKE_TEAR_H
 #define HOOKE_TEAR_H
 
-#include <hooke/hooke.h>
+#include <hooke/world.h>
 
 #ifdef __cplusplus
 extern "C" {

@@ -2,7 +2,7 @@
 #ifndef HOOKE_TOOL_H
 #define HOOKE_TOOL_H
 
-#include <hooke/hooke.h>
+#include <hooke/world.h>
 
 #ifdef __cplusplus
 extern "C" {

@@ -86,6 +86,7 @@ HK_PHASE_VOLUME = 4
 HK_POINT_VERTICES = 4
 HK_PRECISION_LIMIT = 9
 HK_REST_SHAPE = 1
+HK_SCENE_VERSION = 1
 HK_SELECT_ALL = 0
 HK_SELECT_ANY = 6
 HK_SELECT_BOX = 2
@@ -257,6 +258,26 @@ class hk_machine_info(Structure):
     pass
 
 
+class hk_parameter(Structure):
+    pass
+
+
+class hk_curve(Structure):
+    pass
+
+
+class hk_invertible(Structure):
+    pass
+
+
+class hk_custom_law(Structure):
+    pass
+
+
+class hk_material_def(Structure):
+    pass
+
+
 class hk_mesh_def(Structure):
     pass
 
@@ -282,26 +303,6 @@ class hk_intersection(Structure):
 
 
 class hk_intersection_report(Structure):
-    pass
-
-
-class hk_parameter(Structure):
-    pass
-
-
-class hk_curve(Structure):
-    pass
-
-
-class hk_invertible(Structure):
-    pass
-
-
-class hk_custom_law(Structure):
-    pass
-
-
-class hk_material_def(Structure):
     pass
 
 
@@ -425,14 +426,6 @@ class hk_probe(Structure):
     pass
 
 
-class hk_output_def(Structure):
-    pass
-
-
-class hk_probe_def(Structure):
-    pass
-
-
 class hk_rigid_state(Structure):
     pass
 
@@ -513,6 +506,14 @@ class hk_spring_state(Structure):
     pass
 
 
+class hk_output_def(Structure):
+    pass
+
+
+class hk_probe_def(Structure):
+    pass
+
+
 class hk_sdf_def(Structure):
     pass
 
@@ -558,6 +559,26 @@ hk_machine_info._fields_ = [
     ('blas_core_wanted', c_char_p),
     ('warning', c_char_p),
 ]
+hk_parameter._fields_ = [
+    ('name', c_char_p),
+    ('value', c_double),
+]
+hk_curve._fields_ = [
+    ('values', POINTER(c_double)),
+    ('count', c_int),
+]
+hk_invertible._fields_ = [
+    ('upper', c_double),
+    ('lower', c_double),
+    ('decay', c_double),
+    ('stiffness', c_double),
+]
+hk_custom_law._fields_ = [
+    ('energy', CFUNCTYPE(c_double, c_void_p, POINTER(c_double))),
+    ('stress', CFUNCTYPE(None, c_void_p, POINTER(c_double), POINTER(c_double))),
+    ('hessian', CFUNCTYPE(None, c_void_p, POINTER(c_double), POINTER(c_double))),
+    ('context', c_void_p),
+]
 hk_mesh_def._fields_ = [
     ('def_size', c_size_t),
     ('shape', c_int),
@@ -600,26 +621,6 @@ hk_intersection._fields_ = [
     ('place', (c_double * 3)),
     ('touching', c_bool),
     ('reserved', (c_uint64 * 4)),
-]
-hk_parameter._fields_ = [
-    ('name', c_char_p),
-    ('value', c_double),
-]
-hk_curve._fields_ = [
-    ('values', POINTER(c_double)),
-    ('count', c_int),
-]
-hk_invertible._fields_ = [
-    ('upper', c_double),
-    ('lower', c_double),
-    ('decay', c_double),
-    ('stiffness', c_double),
-]
-hk_custom_law._fields_ = [
-    ('energy', CFUNCTYPE(c_double, c_void_p, POINTER(c_double))),
-    ('stress', CFUNCTYPE(None, c_void_p, POINTER(c_double), POINTER(c_double))),
-    ('hessian', CFUNCTYPE(None, c_void_p, POINTER(c_double), POINTER(c_double))),
-    ('context', c_void_p),
 ]
 hk_selector._fields_ = [
     ('kind', c_int),
@@ -756,11 +757,6 @@ hk_probe._fields_ = [
     ('vertices', (c_int32 * 4)),
     ('weights', (c_double * 4)),
     ('reserved', (c_uint64 * 4)),
-]
-hk_probe_def._fields_ = [
-    ('name', c_char_p),
-    ('body', c_char_p),
-    ('at', (c_double * 3)),
 ]
 hk_rigid_state._fields_ = [
     ('center', (c_double * 3)),
@@ -999,6 +995,11 @@ hk_spring_state._fields_ = [
     ('reserved_int', c_int),
     ('reserved', (c_uint64 * 4)),
 ]
+hk_probe_def._fields_ = [
+    ('name', c_char_p),
+    ('body', c_char_p),
+    ('at', (c_double * 3)),
+]
 hk_sdf_def._fields_ = [
     ('def_size', c_size_t),
     ('cell', c_double),
@@ -1054,6 +1055,33 @@ hk_tool_pose._fields_ = [
     ('position', (c_double * 3)),
     ('quaternion', (c_double * 4)),
 ]
+hk_material_def._fields_ = [
+    ('def_size', c_size_t),
+    ('model', c_char_p),
+    ('young', c_double),
+    ('poisson', c_double),
+    ('density', c_double),
+    ('parameters', (hk_parameter * 8)),
+    ('parameter_count', c_int),
+    ('f', hk_curve),
+    ('g', hk_curve),
+    ('h', hk_curve),
+    ('axes', (hk_curve * 3)),
+    ('axis_directions', ((c_double * 3) * 3)),
+    ('fibre_stiffness', c_double),
+    ('fibre_direction', (c_double * 3)),
+    ('fibre_directions', POINTER(c_double)),
+    ('invertible', hk_invertible),
+    ('custom', hk_custom_law),
+    ('viscous', c_double),
+    ('thickness', c_double),
+    ('membrane', c_char_p),
+    ('bending_form', c_char_p),
+    ('warp_direction', (c_double * 3)),
+    ('tear_stress', c_double),
+    ('tear_strain', c_double),
+    ('reserved', (c_uint64 * 7)),
+]
 hk_mesh_report._fields_ = [
     ('vertices', c_int),
     ('tets', c_int),
@@ -1085,33 +1113,6 @@ hk_intersection_report._fields_ = [
     ('listed', c_int),
     ('first', (hk_intersection * 8)),
     ('reserved', (c_uint64 * 8)),
-]
-hk_material_def._fields_ = [
-    ('def_size', c_size_t),
-    ('model', c_char_p),
-    ('young', c_double),
-    ('poisson', c_double),
-    ('density', c_double),
-    ('parameters', (hk_parameter * 8)),
-    ('parameter_count', c_int),
-    ('f', hk_curve),
-    ('g', hk_curve),
-    ('h', hk_curve),
-    ('axes', (hk_curve * 3)),
-    ('axis_directions', ((c_double * 3) * 3)),
-    ('fibre_stiffness', c_double),
-    ('fibre_direction', (c_double * 3)),
-    ('fibre_directions', POINTER(c_double)),
-    ('invertible', hk_invertible),
-    ('custom', hk_custom_law),
-    ('viscous', c_double),
-    ('thickness', c_double),
-    ('membrane', c_char_p),
-    ('bending_form', c_char_p),
-    ('warp_direction', (c_double * 3)),
-    ('tear_stress', c_double),
-    ('tear_strain', c_double),
-    ('reserved', (c_uint64 * 7)),
 ]
 hk_move_def._fields_ = [
     ('def_size', c_size_t),
@@ -1233,6 +1234,11 @@ hk_step_report._fields_ = [
     ('reserved_int', c_int),
     ('reserved', (c_uint64 * 14)),
 ]
+hk_side_def._fields_ = [
+    ('body', c_int),
+    ('reserved_int', c_int),
+    ('select', hk_selector),
+]
 hk_output_def._fields_ = [
     ('every', c_double),
     ('vtu', c_char_p),
@@ -1245,11 +1251,6 @@ hk_output_def._fields_ = [
     ('reactions', c_char_p),
     ('fields', POINTER(c_char_p)),
     ('field_count', c_int),
-]
-hk_side_def._fields_ = [
-    ('body', c_int),
-    ('reserved_int', c_int),
-    ('select', hk_selector),
 ]
 hk_cut_def._fields_ = [
     ('def_size', c_size_t),

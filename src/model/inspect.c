@@ -63,3 +63,37 @@ int hk_model_body_tet_count(const hk_model *model, int body)
 {
     return model && body >= 0 && body < model->body_count ? model->bodies[body].tet_count : 0;
 }
+
+int hk_model_vertex_count(const hk_model *model)
+{
+    return model ? model->vertex_count : 0;
+}
+int hk_model_tet_count(const hk_model *model)
+{
+    return model ? model->tet_count : 0;
+}
+int hk_model_triangle_count(const hk_model *model)
+{
+    return model ? model->triangle_count : 0;
+}
+int hk_model_spring_count(const hk_model *model)
+{
+    return model ? model->spring_count : 0;
+}
+int hk_model_body_count(const hk_model *model)
+{
+    return model ? model->body_count : 0;
+}
+int hk_model_body_start(const hk_model *model, int body)
+{
+    if (!model || body < 0) return 0;
+    return body < model->body_count ? model->bodies[body].vertex_start : model->vertex_count;
+}
+const double *hk_model_rest_positions(const hk_model *model)
+{
+    return model ? model->rest : NULL;
+}
+const double *hk_model_masses(const hk_model *model)
+{
+    return model ? model->mass : NULL;
+}

@@ -313,8 +313,8 @@ void hk_model_add_masses(hk_model *m, const hk_body *body)
     }
 }
 
-static hk_status choose(const hk_mesh *mesh, const hk_selector *selector, uint8_t *chosen,
-                        int *count)
+hk_status hk_model_choose(const hk_mesh *mesh, const hk_selector *selector, uint8_t *chosen,
+                          int *count)
 {
     HK_TRY(hk_select_vertices(mesh, selector, chosen));
     *count = 0;
@@ -327,7 +327,7 @@ static hk_status choose(const hk_mesh *mesh, const hk_selector *selector, uint8_
 static hk_status choose_for(builder *b, const hk_selector *selector, const char *what, int number,
                             int *count)
 {
-    hk_status status = choose(b->mesh, selector, b->chosen, count);
+    hk_status status = hk_model_choose(b->mesh, selector, b->chosen, count);
     return status == HK_OK ? HK_OK : hk_fail_within(status, "%s %d", what, number);
 }
 
@@ -402,141 +402,6 @@ static hk_status take_attachment(builder *b, int k)
                 (hk_attachment){vertex, motion, def->stiffness, def->damping};
     }
     return HK_OK;
-}
-
-// A third of each surface triangle whose three vertices are chosen.
-static hk_status area_weights(hk_mesh *mesh, const uint8_t *chosen, double *weight, double *total)
-{
-    int count;
-    const int32_t *triangles, *tets;
-    HK_TRY(hk_mesh_surface(mesh, &count, &triangles, &tets));
-    *total = 0;
-    for (int k = 0; k < count; k++) {
-        const int32_t *c = triangles + 3 * (int64_t)k;
-        if (!(chosen[c[0]] && chosen[c[1]] && chosen[c[2]])) continue;
-        const double *p[3];
-        for (int i = 0; i < 3; i++) p[i] = mesh->positions + 3 * (int64_t)c[i];
-        double area = hk_triangle_area(p[0], p[1], p[2]);
-        for (int c3 = 0; c3 < 3; c3++) weight[c[c3]] += area / 3;
-        *total += area;
-    }
-    return HK_OK;
-}
-
-// Workspace of a body's loads.
-typedef struct load_taker {
-    const hk_model *model;
-    const hk_body *body;
-    hk_mesh *mesh;
-    uint8_t *chosen;  // [vertices of the body]
-    double *weight;   // [vertices of the body]
-    double total;     // of the weights
-} load_taker;
-
-static hk_status weigh_load(load_taker *t, const hk_load_def *load)
-{
-    const double *mass = t->model->mass + t->body->vertex_start;
-    int count = 0;
-    HK_TRY(choose(t->mesh, &load->select, t->chosen, &count));
-    t->total = 0;
-    if (load->distribution == HK_BY_AREA) {
-        memset(t->weight, 0, sizeof(double) * (size_t)t->mesh->vertex_count);
-        HK_TRY(area_weights(t->mesh, t->chosen, t->weight, &t->total));
-        if (!(t->total > 0)) return hk_fail(HK_BAD_INPUT, "it selects no whole surface triangle");
-        return HK_OK;
-    }
-    // Vertices of no element take no part, or their share of the force would be lost.
-    for (int v = 0; v < t->mesh->vertex_count; v++)
-        t->total += t->weight[v] = t->chosen[v] && mass[v] > 0;
-    if (count > 0 && t->total == 0)
-        return hk_fail(HK_BAD_INPUT, "it selects no vertex of a %s",
-                       t->body->tet_count > 0    ? "tet"
-                       : t->body->line_count > 0 ? "line"
-                                                 : "triangle");
-    return HK_OK;
-}
-
-// Forces w_v s a × (X_v − c) with Σ w_v s |a × (X_v − c)|² the moment.
-static hk_status add_moment(const load_taker *t, const hk_load_def *load, double *to)
-{
-    double a[3], sum = 0;
-    if (load->moment == 0) return HK_OK;
-    if (!hk_unit3(load->axis, a)) return hk_fail(HK_BAD_INPUT, "the axis has no length");
-    if (!isfinite(load->moment) || !hk_is_finite3(load->center))
-        return hk_fail(HK_BAD_INPUT, "the moment or its center is not finite");
-    for (int pass = 0; pass < 2; pass++)
-        for (int v = 0; v < t->mesh->vertex_count; v++) {
-            const double *at = t->mesh->positions + 3 * (int64_t)v;
-            double r[3] = {at[0] - load->center[0], at[1] - load->center[1],
-                           at[2] - load->center[2]};
-            for (int i = 0; i < 3; i++) {
-                int j = (i + 1) % 3, k = (i + 2) % 3;
-                double arm = a[j] * r[k] - a[k] * r[j];
-                if (pass == 0)
-                    sum += t->weight[v] * arm * arm;
-                else
-                    to[3 * (int64_t)(t->body->vertex_start + v) + i] +=
-                        load->moment / sum * t->weight[v] * arm;
-            }
-            if (pass == 0 && v + 1 == t->mesh->vertex_count && !(sum > 0))
-                return hk_fail(HK_BAD_INPUT, "all vertices lie on the axis of the moment");
-        }
-    return HK_OK;
-}
-
-static hk_status take_load(load_taker *t, const hk_load_def *load, double *to)
-{
-    if (!hk_is_finite3(load->force)) return hk_fail(HK_BAD_INPUT, "the force is not finite");
-    if (load->distribution != HK_EVENLY && load->distribution != HK_BY_AREA)
-        return hk_fail(HK_BAD_INPUT, "unknown distribution %d", (int)load->distribution);
-    HK_TRY(weigh_load(t, load));
-    for (int v = 0; v < t->mesh->vertex_count; v++)
-        for (int i = 0; i < 3; i++)
-            to[3 * (int64_t)(t->body->vertex_start + v) + i] +=
-                t->total > 0 ? load->force[i] * t->weight[v] / t->total : 0;
-    return add_moment(t, load, to);
-}
-
-static bool is_constant(const hk_load_def *load)
-{
-    const hk_factor_def *f = &load->factor;
-    return load->pressure == 0 && load->air_density == 0 && load->gas == 0 && !f->formula &&
-           f->table_count == 0 && f->over == 0;
-}
-
-// `own` is the model while it is made; NULL: of a world, which has constant forces only.
-static hk_status take_any_load(load_taker *t, hk_model *own, const hk_load_def *load, double *to)
-{
-    if (is_constant(load)) return take_load(t, load, to);
-    if (!own)
-        return hk_fail(
-            HK_UNSUPPORTED,
-            "pressures, winds and functions of the time are a model's, and cannot be set later");
-    size_t size = 3 * (size_t)own->vertex_count;
-    double *force = HK_ZEROS(double, size);
-    hk_status status = force ? take_load(t, load, force) : HK_NO_MEMORY;
-    if (status == HK_OK)
-        status = hk_model_take_condition(own, t->body, t->mesh, load, t->chosen, force);
-    for (size_t k = 0; k < size && status == HK_OK; k++) to[k] += force[k];
-    hk_free(force);
-    return status;
-}
-
-hk_status hk_model_take_loads(const hk_model *m, hk_model *own, const hk_body *body, hk_mesh *mesh,
-                              const hk_load_def *loads, int count, double *to)
-{
-    if (count == 0) return HK_OK;
-    load_taker t = {
-        m, body, mesh, HK_ARRAY(uint8_t, mesh->vertex_count), HK_ZEROS(double, mesh->vertex_count),
-        0};
-    hk_status status = t.weight && t.chosen ? HK_OK : HK_NO_MEMORY;
-    for (int k = 0; k < count && status == HK_OK; k++) {
-        status = take_any_load(&t, own, &loads[k], to);
-        if (status != HK_OK) status = hk_fail_within(status, "load %d", k);
-    }
-    hk_free(t.weight);
-    hk_free(t.chosen);
-    return status;
 }
 
 // Vertices of no element have no mass and no stiffness: they stay where they are.
@@ -620,66 +485,6 @@ static hk_status build_body(builder *b)
     return hk_model_add_skin(b->body, b->mesh, b->def);
 }
 
-// ---------------------------------------------------------------- users' terms
-
-static hk_status check_element(const hk_term_def *def, int vertex_count, int element)
-{
-    const int32_t *v = def->vertices + (int64_t)element * def->vertex_count;
-    for (int k = 0; k < def->vertex_count; k++) {
-        if (v[k] < 0 || v[k] >= vertex_count)
-            return hk_fail(HK_BAD_INPUT, "element %d: there is no vertex %d (vertices: 0 to %d)",
-                           element, v[k], vertex_count - 1);
-        for (int l = 0; l < k; l++)
-            if (v[k] == v[l])
-                return hk_fail(HK_BAD_INPUT, "element %d has vertex %d twice", element, v[k]);
-    }
-    return HK_OK;
-}
-
-static hk_status check_term(const hk_term_def *def, int vertex_count)
-{
-    if (!def->batch && (!def->energy || !def->gradient || !def->hessian))
-        return hk_fail(HK_BAD_INPUT, "energy, gradient and hessian are needed, or batch");
-    if (def->vertex_count < 1 || def->vertex_count > HK_MAX_TERM_VERTICES)
-        return hk_fail(HK_BAD_INPUT, "an element must have 1 to %d vertices (has %d)",
-                       HK_MAX_TERM_VERTICES, def->vertex_count);
-    if (def->element_count < 0 || (def->element_count > 0 && !def->vertices))
-        return hk_fail(HK_BAD_INPUT, "vertices are needed");
-    if (!(isfinite(def->stiffness) && def->stiffness > 0))
-        return hk_fail(HK_BAD_INPUT, "the stiffness must be greater than 0 (is %g N/m)",
-                       def->stiffness);
-    for (int k = 0; k < def->element_count; k++) HK_TRY(check_element(def, vertex_count, k));
-    return HK_OK;
-}
-
-static hk_status take_term(const hk_term_def *def, hk_user_term *to)
-{
-    size_t count = (size_t)def->element_count * (size_t)def->vertex_count;
-    to->def = *def;
-    to->name = hk_strdup(def->name ? def->name : "term");
-    to->vertices = HK_ARRAY(int32_t, count);
-    if (!to->name || !to->vertices) return HK_NO_MEMORY;
-    if (count > 0) memcpy(to->vertices, def->vertices, sizeof(int32_t) * count);
-    to->def.name = to->name;
-    to->def.vertices = to->vertices;
-    return HK_OK;
-}
-
-static hk_status take_terms(const hk_model_def *def, hk_model *m)
-{
-    m->user_terms = HK_ZEROS(hk_user_term, def->term_count);
-    if (!m->user_terms) return HK_NO_MEMORY;
-    for (int k = 0; k < def->term_count; k++) {
-        hk_status status = check_term(&def->terms[k], m->vertex_count);
-        if (status != HK_OK)
-            return hk_fail_within(status, "term %d (%s)", k,
-                                  def->terms[k].name ? def->terms[k].name : "unnamed");
-        m->user_term_count++;
-        HK_TRY(take_term(&def->terms[k], &m->user_terms[k]));
-    }
-    return HK_OK;
-}
-
 // ---------------------------------------------------------------- the model
 
 static hk_status build_bodies(const hk_model_def *def, hk_model *m)
@@ -735,7 +540,7 @@ static hk_status build(const hk_model_def *def, hk_model *m)
         for (int k = first; k < first + count; k++) m->order[k] += first;
     }
     for (int k = 0; k < m->vertex_count; k++) m->place[m->order[k]] = k;
-    HK_TRY(take_terms(def, m));
+    HK_TRY(hk_model_take_terms(def, m));
     HK_TRY(hk_model_order_links(m));
     HK_TRY(hk_model_take_springs(def, m));
     HK_TRY(hk_model_take_constraints(def, m));
@@ -867,68 +672,4 @@ double hk_model_mass(const hk_model *m)
     for (int t = 0; t < m->tet_count; t++)
         sum += m->materials[m->tet_material[t]].density * m->volume[t];
     return sum + m->sheet_mass;
-}
-
-int hk_model_vertex_count(const hk_model *model)
-{
-    return model ? model->vertex_count : 0;
-}
-int hk_model_tet_count(const hk_model *model)
-{
-    return model ? model->tet_count : 0;
-}
-int hk_model_triangle_count(const hk_model *model)
-{
-    return model ? model->triangle_count : 0;
-}
-int hk_model_spring_count(const hk_model *model)
-{
-    return model ? model->spring_count : 0;
-}
-int hk_model_body_count(const hk_model *model)
-{
-    return model ? model->body_count : 0;
-}
-int hk_model_body_start(const hk_model *model, int body)
-{
-    if (!model || body < 0) return 0;
-    return body < model->body_count ? model->bodies[body].vertex_start : model->vertex_count;
-}
-const double *hk_model_rest_positions(const hk_model *model)
-{
-    return model ? model->rest : NULL;
-}
-const double *hk_model_masses(const hk_model *model)
-{
-    return model ? model->mass : NULL;
-}
-
-// ---------------------------------------------------------------- prescribed motion
-
-void hk_model_held_position_at(const hk_model *model, int vertex, double fraction, double x[3])
-{
-    const double *rest = model->rest + 3 * (int64_t)vertex;
-    if (model->hold[vertex] < 0)
-        memcpy(x, rest, 3 * sizeof(double));
-    else
-        hk_motion_apply(&model->motions[model->hold[vertex]], fraction, rest, x);
-}
-
-void hk_model_held_position(const hk_model *model, int vertex, double time, double x[3])
-{
-    int32_t hold = model->hold[vertex];
-    hk_model_held_position_at(model, vertex,
-                              hold >= 0 ? hk_motion_fraction(&model->motions[hold], time) : 1, x);
-}
-
-void hk_model_target_at(const hk_model *model, int attachment, double fraction, double x[3])
-{
-    const hk_attachment *a = &model->attachments[attachment];
-    hk_motion_apply(&model->motions[a->motion], fraction, model->rest + 3 * (int64_t)a->vertex, x);
-}
-
-void hk_model_target(const hk_model *model, int attachment, double time, double x[3])
-{
-    const hk_motion *motion = &model->motions[model->attachments[attachment].motion];
-    hk_model_target_at(model, attachment, hk_motion_fraction(motion, time), x);
 }

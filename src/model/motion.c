@@ -4,6 +4,7 @@
 
 #include "core/def.h"
 #include "core/vector.h"
+#include "model/model.h"
 
 hk_status hk_motion_take(const hk_motion_def *def, hk_motion *motion)
 {
@@ -56,4 +57,35 @@ void hk_motion_apply(const hk_motion *m, double fraction, const double *rest, do
     for (int i = 0; i < 3; i++)
         x[i] = m->center[i] + c * r[i] + s * cross[i] + (1 - c) * along * a[i] +
                fraction * m->translate[i];
+}
+
+// ---------------------------------------------------------------- held vertices and targets of a
+// model
+
+void hk_model_held_position_at(const hk_model *model, int vertex, double fraction, double x[3])
+{
+    const double *rest = model->rest + 3 * (int64_t)vertex;
+    if (model->hold[vertex] < 0)
+        memcpy(x, rest, 3 * sizeof(double));
+    else
+        hk_motion_apply(&model->motions[model->hold[vertex]], fraction, rest, x);
+}
+
+void hk_model_held_position(const hk_model *model, int vertex, double time, double x[3])
+{
+    int32_t hold = model->hold[vertex];
+    hk_model_held_position_at(model, vertex,
+                              hold >= 0 ? hk_motion_fraction(&model->motions[hold], time) : 1, x);
+}
+
+void hk_model_target_at(const hk_model *model, int attachment, double fraction, double x[3])
+{
+    const hk_attachment *a = &model->attachments[attachment];
+    hk_motion_apply(&model->motions[a->motion], fraction, model->rest + 3 * (int64_t)a->vertex, x);
+}
+
+void hk_model_target(const hk_model *model, int attachment, double time, double x[3])
+{
+    const hk_motion *motion = &model->motions[model->attachments[attachment].motion];
+    hk_model_target_at(model, attachment, hk_motion_fraction(motion, time), x);
 }

@@ -145,12 +145,19 @@ static void wide(const hk_element *first, int count, const double *x, double *en
     hk_lanes_best(HK_DOUBLE_PRECISION)->shell->hinges(first, count, x, energies, gradients);
 }
 
+// An angle is known to the rounding of numbers.
+static double scale(const hk_element *e)
+{
+    return e->value[STIFFNESS];
+}
+
 static const hk_stencil_law g_law = {.name = "hinges",
                                      .elements = elements,
                                      .energy = energy,
                                      .gradient = gradient,
                                      .hessian = hessian,
                                      .weights = weights,
+                                     .scale = scale,
                                      .projected = projected,
                                      .corner = corner,
                                      .wide = wide};
@@ -162,54 +169,11 @@ static bool in_model(const hk_model *m)
     return m->hinge_count > 0;
 }
 
-static hk_status create(const hk_terms *list, hk_term **term)
-{
-    return hk_stencil_create(list, &g_law, term);
-}
-
-static double scales(const hk_term *term, double *stiffness)
-{
-    const hk_stencil_term *t = (const hk_stencil_term *)term;
-    double sum = 0;
-    hk_stencil_scales(term, stiffness);
-    for (int k = 0; k < t->elements.count; k++) sum += t->elements.element[k].value[STIFFNESS];
-    return 1e-15 * sum;
-}
-
-static void model_stencils(const hk_model *m, hk_stencil_fn *visit, void *context)
-{
-    hk_stencil_model_stencils(&g_law, m, visit, context);
-}
-
-static void model_weights(const hk_model *m, const double *material_weight, hk_weight_fn *visit,
-                          void *context)
-{
-    (void)material_weight;
-    hk_stencil_model_weights(&g_law, m, visit, context);
-}
-
-static const hk_term_shape g_shape = {model_stencils, model_weights};
+HK_STENCIL_MODEL_LAW(g_law);
 
 const hk_term_ops hk_hinges_term = {
+    HK_STENCIL_MODEL_OPS,
     .name = "hinges of shells",
-    .part = HK_PART_ELASTIC,
     .advice = "set \"bending\" to \"cotangent\"",
-    .shape = &g_shape,
     .in_model = in_model,
-    .create = create,
-    .free = hk_stencil_free,
-    .follow = hk_stencil_follow,
-    .active = hk_stencil_active,
-    .wanted = hk_stencil_active,
-    .energy = hk_stencil_energy,
-    .add_gradient = hk_stencil_add_gradient,
-    .add_diagonal = hk_stencil_add_diagonal,
-    .stencils = hk_stencil_stencils,
-    .block_size = hk_stencil_block_size,
-    .blocks = hk_stencil_blocks,
-    .vertex = hk_stencil_vertex,
-    .vertex_energy = hk_stencil_vertex_energy,
-    .scales = scales,
-    .undefined = hk_stencil_undefined,
-    .relax = &hk_stencil_relax,
 };

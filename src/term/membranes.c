@@ -131,12 +131,19 @@ static void wide(const hk_element *first, int count, const double *x, double *en
     hk_lanes_best(HK_DOUBLE_PRECISION)->shell->membranes(first, count, x, energies, gradients);
 }
 
+// An edge of length l is known to l times the rounding of numbers: of strains, too.
+static double scale(const hk_element *e)
+{
+    return e->value[AREA] * law_of(e)->modulus;
+}
+
 static const hk_stencil_law g_law = {.name = "membranes",
                                      .elements = elements,
                                      .energy = energy,
                                      .gradient = gradient,
                                      .hessian = hessian,
                                      .weights = weights,
+                                     .scale = scale,
                                      .projected = projected,
                                      .corner = corner,
                                      .wide = wide};
@@ -148,24 +155,6 @@ static bool in_model(const hk_model *m)
     return m->shell_count > 0;
 }
 
-static hk_status create(const hk_terms *list, hk_term **term)
-{
-    return hk_stencil_create(list, &g_law, term);
-}
-
-// An edge of length l is known to l times the rounding of numbers: of strains, too.
-static double scales(const hk_term *term, double *stiffness)
-{
-    const hk_stencil_term *t = (const hk_stencil_term *)term;
-    double sum = 0;
-    hk_stencil_scales(term, stiffness);
-    for (int k = 0; k < t->elements.count; k++) {
-        const hk_element *e = &t->elements.element[k];
-        sum += e->value[AREA] * law_of(e)->modulus;
-    }
-    return 1e-15 * sum;
-}
-
 static double softest(const hk_term *term)
 {
     const hk_stencil_term *t = (const hk_stencil_term *)term;
@@ -175,41 +164,12 @@ static double softest(const hk_term *term)
     return least;
 }
 
-static void model_stencils(const hk_model *m, hk_stencil_fn *visit, void *context)
-{
-    hk_stencil_model_stencils(&g_law, m, visit, context);
-}
-
-static void model_weights(const hk_model *m, const double *material_weight, hk_weight_fn *visit,
-                          void *context)
-{
-    (void)material_weight;
-    hk_stencil_model_weights(&g_law, m, visit, context);
-}
-
-static const hk_term_shape g_shape = {model_stencils, model_weights};
+HK_STENCIL_MODEL_LAW(g_law);
 
 const hk_term_ops hk_membranes_term = {
+    HK_STENCIL_MODEL_OPS,
     .name = "membranes of shells",
-    .part = HK_PART_ELASTIC,
     .advice = "use mass_spring for the sheet",
-    .shape = &g_shape,
     .in_model = in_model,
-    .create = create,
-    .free = hk_stencil_free,
-    .follow = hk_stencil_follow,
-    .active = hk_stencil_active,
-    .wanted = hk_stencil_active,
-    .energy = hk_stencil_energy,
-    .add_gradient = hk_stencil_add_gradient,
-    .add_diagonal = hk_stencil_add_diagonal,
-    .stencils = hk_stencil_stencils,
-    .block_size = hk_stencil_block_size,
-    .blocks = hk_stencil_blocks,
-    .vertex = hk_stencil_vertex,
-    .vertex_energy = hk_stencil_vertex_energy,
-    .scales = scales,
     .softest = softest,
-    .undefined = hk_stencil_undefined,
-    .relax = &hk_stencil_relax,
 };

@@ -652,7 +652,7 @@ double hk_stencil_scales(const hk_term *term, double *stiffness)
             stiffness[v] += fabs(weight[(e->count + 1) * c]);
             memcpy(x + 3 * c, m->rest + 3 * (int64_t)v, 3 * sizeof(double));
         }
-        double energy = t->law->energy(e, x);
+        double energy = t->law->scale ? t->law->scale(e) : t->law->energy(e, x);
         if (isfinite(energy)) sum += fabs(energy);
     }
     return 1e-15 * sum;

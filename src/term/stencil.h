@@ -40,6 +40,8 @@ typedef struct hk_stencil_law {
     void (*gradient)(const hk_element *e, const double *x, double *g);
     void (*hessian)(const hk_element *e, const double *x, double *h);
     void (*weights)(const hk_element *e, double *w);
+    // J, an energy that is known to the rounding of numbers; or NULL: that at rest.
+    double (*scale)(const hk_element *e);
     // Shorter ways than by the whole Hessian and its eigenvalues; or NULL.
     // The Hessian with what makes it indefinite times keep: 1 exact, 0 positive semidefinite.
     void (*projected)(const hk_element *e, const double *x, double keep, double *h);
@@ -122,5 +124,28 @@ extern const hk_relax_ops hk_stencil_relax;
     .add_gradient = hk_stencil_add_gradient, .add_diagonal = hk_stencil_add_diagonal,      \
     .vertex = hk_stencil_vertex, .vertex_energy = hk_stencil_vertex_energy,                \
     .scales = hk_stencil_scales, .undefined = hk_stencil_undefined, .relax = &hk_stencil_relax
+
+// Terms of a law whose elements are the model's: what asks for them by the law, and all that such
+// terms have alike. Behind it come .name, .in_model and .advice.
+#define HK_STENCIL_MODEL_LAW(law)                                                      \
+    static hk_status create(const hk_terms *list, hk_term **term)                      \
+    {                                                                                  \
+        return hk_stencil_create(list, &law, term);                                    \
+    }                                                                                  \
+    static void model_stencils(const hk_model *m, hk_stencil_fn *visit, void *context) \
+    {                                                                                  \
+        hk_stencil_model_stencils(&law, m, visit, context);                            \
+    }                                                                                  \
+    static void model_weights(const hk_model *m, const double *material_weight,        \
+                              hk_weight_fn *visit, void *context)                      \
+    {                                                                                  \
+        (void)material_weight;                                                         \
+        hk_stencil_model_weights(&law, m, visit, context);                             \
+    }                                                                                  \
+    static const hk_term_shape g_shape = {model_stencils, model_weights}
+
+#define HK_STENCIL_MODEL_OPS                                                                     \
+    HK_STENCIL_COMMON_OPS, .shape = &g_shape, .create = create, .stencils = hk_stencil_stencils, \
+                           .block_size = hk_stencil_block_size, .blocks = hk_stencil_blocks
 
 #endif
