@@ -203,7 +203,7 @@ static void find_scales(hk_contacts *c)
     c->widest = fmax(s->distance, WIDEST_REACH * mean_edge(c));
     c->longest = fmax(s->distance, LONGEST_WAY * mean_edge(c));
     c->reach = -1;
-    c->gap_version = -1;
+    c->gap_version = c->block_version = -1;
     c->scale = 1;
     c->blocking[0] = c->blocking[1] = -1;
 }
@@ -263,8 +263,8 @@ void hk_contacts_free(hk_contacts *c)
                             c->end_common,     c->placed,
                             c->ahead,          c->foreseen,
                             c->expected,       c->gap,
-                            c->seen,           c->blocks,
-                            c->lines};
+                            c->seen,           c->lines,
+                            c->block,          c->block_first};
     for (int k = 0; k < HK_COUNT_OF(arrays); k++) hk_free(arrays[k]);
     hk_fields_free(c->fields, c->settings->obstacle_count);
     hk_insides_free(c->insides);
@@ -275,6 +275,7 @@ void hk_contacts_free(hk_contacts *c)
     hk_free(c->pushes);
     hk_pairs_free(&c->triangle_pairs);
     hk_pairs_free(&c->edge_pairs);
+    hk_contacts_free_blocks(c->blocks);
     hk_touches_free(c->touches);
     hk_free(c);
 }
@@ -298,6 +299,7 @@ void hk_contacts_count_as(hk_contacts *c, double scale)
     for (size_t k = 0; k < c->push_count; k++)
         for (int i = 0; i < 12; i++) c->pushes[k].gradient[i] *= ratio;
     c->scale = scale;
+    c->block_version = -1;
     if (c->touches) c->touches->version = -1;
 }
 

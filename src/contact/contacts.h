@@ -124,6 +124,11 @@ typedef struct hk_contacts {
     double *partial;  // sums of runs of contacts
     size_t partial_capacity;
     struct hk_contact_blocks *blocks;  // workspace (stiffness.c)
+    // ---- the list in blocks of one kind each (list_blocks.c), made when they are asked for
+    struct hk_feature_block *block;  // [block_count]
+    size_t *block_first;             // [block_count] its first contact
+    size_t block_count, block_capacity, block_first_capacity;
+    int64_t block_version;  // of the list that they are of; -1: there are none
     // ---- what can meet on the way (ways.c)
     hk_way_pair *swept;
     size_t swept_count, swept_capacity;
@@ -223,11 +228,20 @@ hk_status hk_contacts_see(hk_contacts *contacts, const double *x);
 // known.
 double hk_contacts_nearer(const hk_contacts *contacts);
 // Whether a contact does not push for sure.
+static inline bool hk_gap_is_apart(double gap, double nearer, double width)
+{
+    return gap - nearer > (1 + 1e-9) * width;
+}
 static inline bool hk_contacts_apart(const hk_contacts *c, size_t number, double nearer)
 {
-    return c->gap[number] - nearer > (1 + 1e-9) * c->list[number].pair.width;
+    return hk_gap_is_apart(c->gap[number], nearer, c->list[number].pair.width);
 }
 void hk_contacts_keep_gaps(hk_contacts *contacts);  // they are of contacts->x
+
+// ---- the list in blocks (list_blocks.c)
+hk_status hk_contacts_need_blocks(hk_contacts *contacts);
+// The contacts of a block that may push, one bit for each; `nearer` as above.
+unsigned hk_contacts_near_in_block(const hk_contacts *contacts, size_t block, double nearer);
 
 // ---- ways (ways.c): from contacts->x along contacts->move
 double hk_contacts_longest_move(const hk_contacts *contacts);
@@ -257,6 +271,7 @@ void hk_contacts_visit_blocks(hk_contacts *contacts, const double *x, double kee
 // Adds the time since `start`, without detections, to that of pairs; those had taken `detected` by
 // then.
 void hk_contacts_count_pairs(hk_contacts *contacts, double start, double detected);
+void hk_contacts_free_blocks(struct hk_contact_blocks *blocks);  // the workspace for that
 // The vertices of each contact that is listed, touching or not.
 typedef void hk_contact_vertices_fn(void *context, const int32_t *vertices, int count);
 void hk_contacts_visit_vertices(const hk_contacts *contacts, hk_contact_vertices_fn *visit,

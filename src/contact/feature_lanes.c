@@ -94,5 +94,167 @@ static unsigned find(const hk_feature_block *k, const double *x, const double *a
     return plain;
 }
 
+// ---------------------------------------------------------------- without a centre
+
+// Corners of contacts at x, [points][3].
+static inline void load_corners(const hk_feature_block *k, const double *x, int first, vec3 to[4])
+{
+    for (int v = 0; v < 4; v++) {
+        const int32_t *point = k->point[v] + first;
+        double lane[3][HK_LANES] __attribute__((aligned(64)));
+        for (int l = 0; l < HK_LANES; l++)
+            for (int i = 0; i < 3; i++) lane[i][l] = x[3 * (int64_t)point[l] + i];
+        for (int i = 0; i < 3; i++) to[v].v[i] = r_load(lane[i]);
+    }
+}
+
+// b, b′ and b″ at the gaps, which are finite and, of barriers, open.
+typedef struct values {
+    real energy, slope, curvature;
+} values;
+
+// Lane by lane: most are parabolas, and logarithms are those of single contacts.
+static inline values values_of(hk_contact_law law, const double *width, real gap)
+{
+    double b[3][HK_LANES] __attribute__((aligned(64)));
+    for (int l = 0; l < HK_LANES; l++) {
+        hk_contact_value at = contact_value(law, width[l], (double)r_lane(gap, l));
+        b[0][l] = at.energy;
+        b[1][l] = at.slope;
+        b[2][l] = at.curvature;
+    }
+    return (values){r_load(b[0]), r_load(b[1]), r_load(b[2])};
+}
+
+// Contacts that are plain, and what they are like.
+typedef struct found {
+    vec3 x[4], normal;
+    real c[4], distance, gap;
+    mask plain;
+} found;
+
+static inline bool find_plain(const hk_feature_block *k, hk_contact_law law, const double *x,
+                              int first, found *to)
+{
+    real reach = r_load(k->reach + first), most = reach * reach * r_set(SLACK), one = r_set(1);
+    vec3 w;
+    load_corners(k, x, first, to->x);
+    to->plain = k->kind == HK_VERTEX_TRIANGLE
+                    ? vertex_triangle(to->x, most, to->c, &w)
+                    : edge_edge(to->x, most, r_load(k->parallel + first), to->c, &w);
+    real distance = r_sqrt(v3_dot(w, w));
+    real gap = distance - r_load(k->thickness + first);
+    if (law != HK_CONTACT_PENALTY) to->plain &= gap > r_zero();
+    if (!r_any(to->plain)) return false;
+    to->distance = r_select(to->plain, distance, one);
+    to->gap = r_select(to->plain, gap, r_load(k->width + first));
+    to->normal = v3_scale(w, one / to->distance);
+    return true;
+}
+
+static inline unsigned bits_of(mask plain, int first)
+{
+    unsigned bits = 0;
+    for (int l = 0; l < HK_LANES; l++) bits |= (plain[l] != 0 ? 1u : 0u) << (first + l);
+    return bits;
+}
+
+static unsigned evaluate(const hk_feature_block *k, hk_contact_law law, const double *x,
+                         hk_feature_forces *to)
+{
+    unsigned plain = 0;
+    if (k->kind == HK_VERTEX_PLANE) return 0;
+    for (int first = 0; first < k->count; first += HK_LANES) {
+        found f;
+        if (!find_plain(k, law, x, first, &f)) continue;
+        values b = values_of(law, k->width + first, f.gap);
+        real stiffness = r_load(k->stiffness + first);
+        r_store(to->gap + first, f.gap);
+        r_store(to->energy + first, stiffness * b.energy);
+        vec3 force = v3_scale(f.normal, stiffness * b.slope);
+        for (int i = 0; i < 12; i++) r_store(to->gradient[i] + first, f.c[i / 3] * force.v[i % 3]);
+        plain |= bits_of(f.plain, first);
+    }
+    return plain;
+}
+
+// a_k of closest.h over the corners, [4]; w_k in `along`.
+static inline void turns_of(const found *f, const signed char turn[4], vec3 along, vec3 to[4])
+{
+    vec3 w = v3_scale(f->normal, f->distance);
+    for (int u = 0; u < 4; u++)
+        to[u] = v3_add(v3_scale(w, r_set(turn[u])), v3_scale(along, f->c[u]));
+}
+
+// The part of ∇²φ that is due to the closest points: Σ (G⁻¹)_kl a_k a_lᵀ as the squares of two
+// vectors, a₀ − G₀₁/G₁₁ a₁ and a₁ (closest_add_hessian), with their factors.
+static inline void turning_of(const hk_feature_block *k, const found *f, vec3 square[2][4],
+                              real factor[2])
+{
+    static const signed char triangle[2][4] = {{0, 1, -1, 0}, {0, 1, 0, -1}};
+    static const signed char edges[2][4] = {{-1, 1, 0, 0}, {0, 0, 1, -1}};
+    bool by_edges = k->kind == HK_EDGE_EDGE;
+    vec3 along[2] = {v3_sub(f->x[1], f->x[by_edges ? 0 : 2]),
+                     v3_sub(f->x[by_edges ? 2 : 1], f->x[3])};
+    real a = v3_dot(along[0], along[0]), b = v3_dot(along[0], along[1]);
+    real c = v3_dot(along[1], along[1]), one = r_set(1);
+    c = r_select(f->plain, c, one);
+    real det = r_select(f->plain, a * c - b * b, one), t = -b / c;
+    turns_of(f, by_edges ? edges[0] : triangle[0], along[0], square[0]);
+    turns_of(f, by_edges ? edges[1] : triangle[1], along[1], square[1]);
+    for (int u = 0; u < 4; u++) square[0][u] = v3_add(square[0][u], v3_scale(square[1][u], t));
+    factor[0] = c / det;
+    factor[1] = one / c;
+}
+
+// c_u c_v (along n nᵀ + all) + weight_u weight_v slide, of corners u and v.
+static inline void factored_block(const found *f, real along, real all,
+                                  const hk_feature_stiffness *s, int first, const int corner[2],
+                                  real block[9])
+{
+    static const int symmetric[9] = {0, 1, 2, 1, 3, 4, 2, 4, 5};
+    real both = f->c[corner[0]] * f->c[corner[1]];
+    real slides = r_load(s->weight[corner[0]] + first) * r_load(s->weight[corner[1]] + first);
+    for (int i = 0; i < 9; i++) {
+        real sum = both * along * f->normal.v[i / 3] * f->normal.v[i % 3];
+        if (i % 4 == 0) sum += both * all;
+        block[i] = sum + slides * r_load(s->slide[symmetric[i]] + first);
+    }
+}
+
+static inline void stiffen_lanes(const hk_feature_block *k, const found *f, const values *b,
+                                 double keep, int first, hk_feature_stiffness *to)
+{
+    real stiffness = r_load(k->stiffness + first);
+    real bend = r_set(keep) * stiffness * b->slope / f->distance, factor[2];
+    vec3 square[2][4];
+    if (keep != 0) turning_of(k, f, square, factor);
+    for (int u = 0, pair = 0; u < 4; u++)
+        for (int v = u; v < 4; v++, pair++) {
+            real block[9];
+            factored_block(f, stiffness * b->curvature - bend, bend, to, first, (int[2]){u, v},
+                           block);
+            for (int n = 0; n < 2 && keep != 0; n++)
+                for (int i = 0; i < 9; i++)
+                    block[i] -= bend * factor[n] * square[n][u].v[i / 3] * square[n][v].v[i % 3];
+            for (int i = 0; i < 9; i++) r_store(to->value[pair][i] + first, block[i]);
+        }
+}
+
+static unsigned stiffen(const hk_feature_block *k, hk_contact_law law, double keep, const double *x,
+                        hk_feature_stiffness *to)
+{
+    unsigned plain = 0;
+    if (k->kind == HK_VERTEX_PLANE) return 0;
+    for (int first = 0; first < k->count; first += HK_LANES) {
+        found f;
+        if (!find_plain(k, law, x, first, &f)) continue;
+        values b = values_of(law, k->width + first, f.gap);
+        stiffen_lanes(k, &f, &b, keep, first, to);
+        plain |= bits_of(f.plain, first);
+    }
+    return plain;
+}
+
 extern const hk_feature_table HK_FEATURE_TABLE;
-const hk_feature_table HK_FEATURE_TABLE = {.find = find};
+const hk_feature_table HK_FEATURE_TABLE = {.find = find, .evaluate = evaluate, .stiffen = stiffen};

@@ -20,6 +20,20 @@ typedef struct __attribute__((aligned(64))) hk_feature_block {
     int32_t count;                                                   // the rest are copies
 } hk_feature_block;
 
+// A contact in a lane of a block; those beyond it have it, too, until they have their own.
+static inline void hk_feature_fill(hk_feature_block *to, int lane, const int32_t point[4],
+                                   const hk_pair *pair, double margin)
+{
+    for (int l = lane; l < HK_FEATURE_LANES; l++) {
+        for (int v = 0; v < 4; v++) to->point[v][l] = point[v];
+        to->reach[l] = pair->width + pair->thickness + margin;
+        to->width[l] = pair->width;
+        to->thickness[l] = pair->thickness;
+        to->stiffness[l] = pair->stiffness;
+        to->parallel[l] = pair->parallel;
+    }
+}
+
 typedef struct __attribute__((aligned(64))) hk_features {
     double c[4][HK_FEATURE_LANES];
     double normal[3][HK_FEATURE_LANES];
@@ -28,11 +42,34 @@ typedef struct __attribute__((aligned(64))) hk_features {
     double reduced[HK_FEATURE_LANES];
 } hk_features;
 
+// Energies, forces and gaps, for methods that have no centre (forces.c).
+typedef struct __attribute__((aligned(64))) hk_feature_forces {
+    double energy[HK_FEATURE_LANES];        // J
+    double gap[HK_FEATURE_LANES];           // m
+    double gradient[12][HK_FEATURE_LANES];  // N
+} hk_feature_forces;
+
+enum { HK_FEATURE_PAIRS = 10 };  // of corners 00, 01, 02, 03, 11, …
+
+// Stiffness of contacts, and of friction at the same corners (stiffness.c).
+typedef struct __attribute__((aligned(64))) hk_feature_stiffness {
+    double weight[4][HK_FEATURE_LANES];  // of what slides: 0 where nothing does
+    double slide[6][HK_FEATURE_LANES];   // N/m, xx xy xz yy yz zz
+    double value[HK_FEATURE_PAIRS][9][HK_FEATURE_LANES];  // N/m, both together
+} hk_feature_stiffness;
+
 typedef struct hk_feature_table {
     // At x, [points][4], that lies `away`, [points][4], from the centre. Returns one bit for each
     // contact that is plain; only for those the rest is filled in.
     unsigned (*find)(const hk_feature_block *block, const double *x, const double *away,
                      hk_features *to);
+    // At x, [points][3]; likewise.
+    unsigned (*evaluate)(const hk_feature_block *block, hk_contact_law law, const double *x,
+                         hk_feature_forces *to);
+    // The Hessians, `keep` times, and the rest as pair_upper_hessian has it; weight and slide are
+    // given.
+    unsigned (*stiffen)(const hk_feature_block *block, hk_contact_law law, double keep,
+                        const double *x, hk_feature_stiffness *to);
 } hk_feature_table;
 
 #endif

@@ -1,10 +1,12 @@
 // Energy and forces of contacts and of friction.
 #include <math.h>
 
+#include "contact/feature_lanes.h"
 #include "contact/field.h"
 #include "contact/quick.h"
 #include "contact/slide.h"
 #include "contact/touches.h"
+#include "term/lanes.h"
 
 enum { RUN = 128 };  // contacts whose energies are added up one after the other
 
@@ -17,7 +19,7 @@ static bool see(hk_contacts *c, const double *x)
     c->status = hk_reserve((void **)&c->force, 0, 12 * sizeof(double), &c->force_capacity, all);
     if (c->status != HK_OK) return false;
     c->status =
-        hk_reserve((void **)&c->partial, 0, sizeof(double), &c->partial_capacity, all / RUN + 2);
+        hk_reserve((void **)&c->partial, 0, sizeof(double), &c->partial_capacity, all / RUN + 4);
     return c->status == HK_OK;
 }
 
@@ -30,55 +32,114 @@ static double evaluate_press(const hk_contacts *c, const hk_slide *s, double *gr
     return 0.5 * s->friction.most * missing * missing;
 }
 
+// The energy of a slide; its forces where `gradient` is not NULL.
+static double evaluate_slide(const hk_contacts *c, const hk_slide *s, double *gradient)
+{
+    double slide[3], nearer;
+    if (s->press) return evaluate_press(c, s, gradient);
+    nearer = slide_of(c, s, slide);
+    if (gradient) friction_gradient(&s->friction, slide, nearer, gradient);
+    return friction_energy(&s->friction, slide, nearer);
+}
+
+// Of runs [0, runs), one after the other.
+static double sum_of(const double *partial, int64_t runs)
+{
+    double sum = 0;
+    for (int64_t r = 0; r < runs; r++) sum += partial[r];
+    return sum;
+}
+
+// All slides: the energy, and forces of their corners behind those of contacts where that is
+// wanted.
+static double sweep_slides(hk_contacts *c, bool forces)
+{
+    int64_t all = (int64_t)c->slide_count, runs = (all + RUN - 1) / RUN;
+#pragma omp parallel for schedule(static) num_threads(c->threads) if (runs > 1)
+    for (int64_t r = 0; r < runs; r++) {
+        double sum = 0;
+        for (int64_t k = r * RUN; k < all && k < (r + 1) * RUN; k++)
+            sum += evaluate_slide(c, &c->slides[k],
+                                  forces ? c->force + 12 * (c->count + (size_t)k) : NULL);
+        c->partial[r] = sum;
+    }
+    return sum_of(c->partial, runs);
+}
+
 // How far points are from where something is known of gaps, m.
 typedef struct known_since {
     double nearer;  // hk_contacts_nearer
     double moved;   // from a centre (touches.h), if there is one
 } known_since;
 
-// The energy of a contact or a slide; its forces where `gradient` is not NULL.
-static double evaluate(hk_contacts *c, size_t number, const known_since *since, double *gradient)
+// The contacts of a block that may push. Gaps of the others are brought up to date.
+static unsigned find_near(hk_contacts *c, size_t block, const known_since *since)
 {
-    double x[4][3], slide[3], nearer;
-    if (number >= c->count) {
-        const hk_slide *s = &c->slides[number - c->count];
-        if (s->press) return evaluate_press(c, s, gradient);
-        nearer = slide_of(c, s, slide);
-        if (gradient) friction_gradient(&s->friction, slide, nearer, gradient);
-        return friction_energy(&s->friction, slide, nearer);
+    unsigned near = hk_contacts_near_in_block(c, block, since->nearer);
+    size_t first = c->block_first[block];
+    for (int l = 0; l < c->block[block].count; l++) {
+        size_t number = first + (size_t)l;
+        if (hk_touches_apart(c, number, since->moved)) near &= ~(1u << l);
+        if (!(near >> l & 1u)) c->gap[number] -= since->nearer;
     }
-    const hk_contact *k = &c->list[number];
-    if (hk_contacts_apart(c, number, since->nearer) || hk_touches_apart(c, number, since->moved)) {
-        c->gap[number] -= since->nearer;
-        if (gradient) memset(gradient, 0, 12 * sizeof(double));
-        return 0;
-    }
-    hk_contact_corners(c->x, k->point, x);
-    return quick_evaluate(&k->pair, (const double(*)[3])x, gradient, &c->gap[number]);
+    return near;
 }
 
-// Of those from `first` on, in the order of contacts and slides: the energy, and forces of their
-// corners into c->force where that is wanted.
-static double sweep_from(hk_contacts *c, size_t first, const known_since *since, bool forces)
+// The energy of a contact; `plain`: as the kernels found it.
+static double take_contact(hk_contacts *c, size_t number, int lane, bool plain,
+                           const hk_feature_forces *found, double *gradient)
 {
-    int64_t start = (int64_t)first, all = (int64_t)(c->count + c->slide_count);
-    int64_t runs = (all - start + RUN - 1) / RUN;
+    const hk_contact *k = &c->list[number];
+    double x[4][3];
+    if (!plain) {
+        hk_contact_corners(c->x, k->point, x);
+        return quick_evaluate(&k->pair, (const double(*)[3])x, gradient, &c->gap[number]);
+    }
+    c->gap[number] = found->gap[lane];
+    for (int i = 0; i < 12 && gradient; i++) gradient[i] = found->gradient[i][lane];
+    return found->energy[lane];
+}
+
+static double sweep_block(hk_contacts *c, const hk_feature_table *kernels, size_t block,
+                          const known_since *since, bool forces)
+{
+    const hk_feature_block *b = &c->block[block];
+    size_t first = c->block_first[block];
+    unsigned near = find_near(c, block, since), plain = 0;
+    double *gradients = forces ? c->force + 12 * first : NULL, sum = 0;
+    hk_feature_forces found;
+    if (near) plain = kernels->evaluate(b, c->list[first].pair.law, c->x, &found);
+    for (int l = 0; l < b->count; l++) {
+        double *gradient = forces ? gradients + 12 * l : NULL;
+        if (near >> l & 1u)
+            sum += take_contact(c, first + (size_t)l, l, plain >> l & 1u, &found, gradient);
+        else if (forces)
+            memset(gradient, 0, 12 * sizeof(double));
+    }
+    return sum;
+}
+
+// All contacts, likewise.
+static double sweep_contacts(hk_contacts *c, bool forces)
+{
+    enum { RUN_BLOCKS = RUN / HK_FEATURE_LANES };
+    const hk_feature_table *kernels = hk_lanes_best(HK_DOUBLE_PRECISION)->feature;
+    known_since since = {hk_contacts_nearer(c), hk_touches_moved(c)};
+    int64_t blocks = (int64_t)c->block_count, runs = (blocks + RUN_BLOCKS - 1) / RUN_BLOCKS;
 #pragma omp parallel for schedule(static) num_threads(c->threads) if (runs > 1)
     for (int64_t r = 0; r < runs; r++) {
         double sum = 0;
-        for (int64_t k = start + r * RUN; k < all && k < start + (r + 1) * RUN; k++)
-            sum += evaluate(c, (size_t)k, since, forces ? c->force + 12 * k : NULL);
+        for (int64_t b = r * RUN_BLOCKS; b < blocks && b < (r + 1) * RUN_BLOCKS; b++)
+            sum += sweep_block(c, kernels, (size_t)b, &since, forces);
         c->partial[r] = sum;
     }
-    double energy = 0;
-    for (int64_t r = 0; r < runs; r++) energy += c->partial[r];
-    return energy;
+    return sum_of(c->partial, runs);
 }
 
 static double sweep(hk_contacts *c, bool forces)
 {
-    known_since since = {hk_contacts_nearer(c), hk_touches_moved(c)};
-    double energy = sweep_from(c, 0, &since, forces);
+    double energy = sweep_contacts(c, forces);
+    energy += sweep_slides(c, forces);
     hk_contacts_keep_gaps(c);
     if (c->fields) energy += hk_fields_energy(c);
     return energy;
@@ -95,7 +156,8 @@ double hk_contacts_energy(hk_contacts *c, const double *x)
     double energy = INFINITY;
     if (see(c, x)) {
         bool told = !c->fields && hk_touches_tell_energy(c, &energy);
-        energy = told ? energy + sweep_from(c, c->count, NULL, false) : sweep(c, false);
+        if (!told) c->status = hk_contacts_need_blocks(c);
+        if (c->status == HK_OK) energy = told ? energy + sweep_slides(c, false) : sweep(c, false);
     }
     hk_contacts_count_pairs(c, start, detected);
     return energy;
@@ -109,7 +171,8 @@ static void gather(const hk_contact_uses *u, int64_t p, const double *force, dou
 
 static void add_gradient(hk_contacts *c, const double *x, double *gradient, double *energy)
 {
-    if (!see(c, x)) {
+    if (see(c, x)) c->status = hk_contacts_need_blocks(c);
+    if (c->status != HK_OK) {
         if (energy) *energy = INFINITY;
         return;
     }

@@ -11,16 +11,6 @@ enum { RUN_BLOCKS = 16, RUN = RUN_BLOCKS * HK_FEATURE_LANES };
 
 // ---------------------------------------------------------------- candidates
 
-static void fill_candidate(const hk_touches *t, const hk_touch *k, int l, hk_feature_block *to)
-{
-    for (int v = 0; v < 4; v++) to->point[v][l] = k->point[v];
-    to->reach[l] = k->pair.width + k->pair.thickness + t->push_margin;
-    to->width[l] = k->pair.width;
-    to->thickness[l] = k->pair.thickness;
-    to->stiffness[l] = k->pair.stiffness;
-    to->parallel[l] = k->pair.parallel;
-}
-
 // Blocks of one kind each; lanes that are left over have the last one once more.
 hk_status hk_touches_list_candidates(hk_contacts *c)
 {
@@ -44,7 +34,7 @@ hk_status hk_touches_list_candidates(hk_contacts *c)
             to->count = 0;
         }
         t->candidate_pair[lanes * (t->candidate_blocks - 1) + (size_t)to->count] = k->pair;
-        for (int l = to->count++; l < HK_FEATURE_LANES; l++) fill_candidate(t, k, l, to);
+        hk_feature_fill(to, to->count++, k->point, &k->pair, t->push_margin);
     }
     return HK_OK;
 }

@@ -1,9 +1,11 @@
 // Stiffness of contacts and of friction.
 #include <math.h>
 
+#include "contact/feature_lanes.h"
 #include "contact/field.h"
 #include "contact/quick.h"
 #include "contact/slide.h"
+#include "term/lanes.h"
 
 // A Hessian c cᵀ ⊗ B.
 static void visit_factored(const hk_contacts *c, const int32_t point[4], const double weight[4],
@@ -54,50 +56,110 @@ static void visit_foreseen(const hk_contacts *c, const hk_foreseen *f, hk_contac
 
 // ---------------------------------------------------------------- contacts and their friction
 
-// Contacts whose blocks are found by all threads before they are handed out one after the other;
-// with those of the friction at the same corners.
-enum { BATCH = 512, PAIRS = 10 };
+// Contacts whose matrices are found by all threads before they are handed out, block of contacts
+// after block; with those of the friction at the same corners.
+enum { BATCH = 32 };
 typedef struct hk_contact_blocks {
-    size_t contact[BATCH];
-    size_t slide[BATCH];  // SIZE_MAX: there is none
-    bool any[BATCH];
-    double value[BATCH][PAIRS][9];  // of corners 00, 01, 02, 03, 11, …
+    size_t *near;  // [near_count] blocks of the list that have any
+    size_t near_count, near_capacity;
+    unsigned any[BATCH];  // contacts of the block, one bit for each
+    hk_feature_stiffness value[BATCH];
 } hk_contact_blocks;
 
-static void take_upper(const double *h, double to[PAIRS][9])
+void hk_contacts_free_blocks(hk_contact_blocks *blocks)
 {
-    for (int a = 0, pair = 0; a < 4; a++)
-        for (int b = a; b < 4; b++, pair++)
-            for (int i = 0; i < 3; i++)
-                memcpy(to[pair] + 3 * i, h + 12 * (3 * a + i) + 3 * b, 3 * sizeof(double));
+    if (!blocks) return;
+    hk_free(blocks->near);
+    hk_free(blocks);
 }
 
-static void add_factored(const double weight[4], double b[3][3], double to[PAIRS][9])
+// Slides that are of contacts of the list.
+static size_t listed_slides(const hk_contacts *c)
 {
-    for (int u = 0, pair = 0; u < 4; u++)
-        for (int v = u; v < 4; v++, pair++)
-            for (int k = 0; k < 9; k++) to[pair][k] += weight[u] * weight[v] * b[k / 3][k % 3];
+    return c->slide_version == c->version ? c->listed_slides : 0;
 }
 
-static void fill_one(const hk_contacts *c, int n, double keep)
+// The first slide of a contact from `number` on.
+static size_t first_slide(const hk_contacts *c, size_t number)
 {
-    hk_contact_blocks *blocks = c->blocks;
-    const hk_contact *k = &c->list[blocks->contact[n]];
-    double h[144], x[4][3], slide[3][3];
+    size_t low = 0, high = listed_slides(c);
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (c->slides[middle].contact < number)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+// Blocks of the list with contacts that may push, or that slide.
+static hk_status list_near(hk_contacts *c)
+{
+    hk_contact_blocks *to = c->blocks;
+    double nearer = hk_contacts_nearer(c);
+    size_t slide = 0, slides = listed_slides(c);
+    HK_TRY(hk_reserve((void **)&to->near, 0, sizeof *to->near, &to->near_capacity, c->block_count));
+    to->near_count = 0;
+    for (size_t b = 0; b < c->block_count; b++) {
+        size_t last = c->block_first[b] + (size_t)c->block[b].count, before = slide;
+        while (slide < slides && c->slides[slide].contact < last) slide++;
+        if (slide > before || hk_contacts_near_in_block(c, b, nearer) != 0)
+            to->near[to->near_count++] = b;
+    }
+    return HK_OK;
+}
+
+// What slides in the lanes of a block; those that do, one bit for each.
+static unsigned fill_slides(const hk_contacts *c, size_t block, hk_feature_stiffness *to)
+{
+    size_t first = c->block_first[block], last = first + (size_t)c->block[block].count;
+    unsigned slides = 0;
+    memset(to->weight, 0, sizeof to->weight);
+    memset(to->slide, 0, sizeof to->slide);
+    for (size_t n = first_slide(c, first), all = listed_slides(c);
+         n < all && c->slides[n].contact < last; n++) {
+        const hk_slide *s = &c->slides[n];
+        int lane = (int)(s->contact - first);
+        double b[3][3];
+        slide_block(c, s, b);
+        slides |= 1u << lane;
+        for (int v = 0; v < 4; v++) to->weight[v][lane] = s->friction.c[v];
+        for (int i = 0, k = 0; i < 3; i++)
+            for (int j = i; j < 3; j++) to->slide[k++][lane] = b[i][j];
+    }
+    return slides;
+}
+
+// One that the kernels leave.
+static void fill_lane(const hk_contacts *c, const hk_contact *k, int lane, double keep,
+                      hk_feature_stiffness *to)
+{
+    static const int symmetric[9] = {0, 1, 2, 1, 3, 4, 2, 4, 5};
+    double h[144] = {0}, x[4][3];
     hk_contact_corners(c->x, k->point, x);
     hk_pair_state at = pair_state(&k->pair, (const double(*)[3])x);
-    bool pushes = at.b.energy != 0, drags = blocks->slide[n] != SIZE_MAX;
-    blocks->any[n] = pushes || drags;
-    if (pushes) {
-        pair_upper_hessian(&k->pair, &at, keep, h);
-        take_upper(h, blocks->value[n]);
-    } else if (drags) {
-        memset(blocks->value[n], 0, sizeof blocks->value[n]);
-    }
-    if (!drags) return;
-    const hk_slide *s = &c->slides[blocks->slide[n]];
-    slide_block(c, s, slide);
-    add_factored(s->friction.c, slide, blocks->value[n]);
+    if (at.b.energy != 0) pair_upper_hessian(&k->pair, &at, keep, h);
+    for (int u = 0, pair = 0; u < 4; u++)
+        for (int v = u; v < 4; v++, pair++) {
+            double slides = to->weight[u][lane] * to->weight[v][lane];
+            for (int i = 0; i < 9; i++)
+                to->value[pair][i][lane] = h[12 * (3 * u + i / 3) + 3 * v + i % 3] +
+                                           slides * to->slide[symmetric[i]][lane];
+        }
+}
+
+static void fill_block(const hk_contacts *c, const hk_feature_table *kernels, int n, size_t block,
+                       double nearer, double keep)
+{
+    hk_feature_stiffness *to = &c->blocks->value[n];
+    const hk_feature_block *b = &c->block[block];
+    const hk_contact *list = c->list + c->block_first[block];
+    unsigned any = fill_slides(c, block, to) | hk_contacts_near_in_block(c, block, nearer);
+    unsigned plain = kernels->stiffen(b, list->pair.law, keep, c->x, to);
+    c->blocks->any[n] = any;
+    for (int l = 0; l < b->count; l++)
+        if (any >> l & ~(plain >> l) & 1u) fill_lane(c, &list[l], l, keep, to);
 }
 
 // Who hands out the block of two points: one of `threads`, by the first of them.
@@ -107,44 +169,47 @@ static bool is_own(int32_t a, int32_t b, int thread, int threads)
     return threads == 1 || (hk_min_int(a, b) / NEIGHBOURS) % threads == thread;
 }
 
-static void visit_filled(const hk_contacts *c, int n, int thread, int threads,
-                         hk_contact_block_fn *visit, void *context)
+static void visit_lane(const hk_contacts *c, const hk_feature_stiffness *from,
+                       const int32_t point[4], int lane, int thread, int threads,
+                       hk_contact_block_fn *visit, void *context)
 {
-    const hk_contact_blocks *blocks = c->blocks;
-    const int32_t *point = c->list[blocks->contact[n]].point;
-    if (!blocks->any[n]) return;
     for (int a = 0, pair = 0; a < 4; a++)
         for (int b = a; b < 4; b++, pair++) {
+            double block[9];
             if (point[a] >= c->body_points || point[b] >= c->body_points) continue;
-            if (is_own(point[a], point[b], thread, threads))
-                visit(context, c->vertex[point[a]], c->vertex[point[b]], blocks->value[n][pair]);
+            if (!is_own(point[a], point[b], thread, threads)) continue;
+            for (int i = 0; i < 9; i++) block[i] = from->value[pair][i][lane];
+            visit(context, c->vertex[point[a]], c->vertex[point[b]], block);
         }
 }
 
-// Slides that are of contacts of the list.
-static size_t listed_slides(const hk_contacts *c)
+static void visit_filled(const hk_contacts *c, int n, size_t block, int thread, int threads,
+                         hk_contact_block_fn *visit, void *context)
 {
-    return c->slide_version == c->version ? c->listed_slides : 0;
+    const hk_contact_blocks *blocks = c->blocks;
+    const hk_contact *list = c->list + c->block_first[block];
+    for (int l = 0; l < HK_FEATURE_LANES; l++)
+        if (blocks->any[n] >> l & 1u)
+            visit_lane(c, &blocks->value[n], list[l].point, l, thread, threads, visit, context);
 }
 
 static void visit_contacts(const hk_contacts *c, double keep, int threads,
                            hk_contact_block_fn *visit, void *context)
 {
+    const hk_feature_table *kernels = hk_lanes_best(HK_DOUBLE_PRECISION)->feature;
+    const hk_contact_blocks *blocks = c->blocks;
     double nearer = hk_contacts_nearer(c);
-    size_t slide = 0, slides = listed_slides(c);
-    for (size_t k = 0; k < c->count;) {
-        int filled = 0;
-        for (; k < c->count && filled < BATCH; k++) {
-            bool drags = slide < slides && c->slides[slide].contact == k;
-            if (!drags && hk_contacts_apart(c, k, nearer)) continue;
-            c->blocks->contact[filled] = k;
-            c->blocks->slide[filled++] = drags ? slide++ : SIZE_MAX;
-        }
-#pragma omp parallel for schedule(static) num_threads(c->threads)
-        for (int n = 0; n < filled; n++) fill_one(c, n, keep);
-#pragma omp parallel for schedule(static, 1) num_threads(threads)
+    size_t count = blocks->near_count;
+#pragma omp parallel num_threads(c->threads) if (count > 1)
+    for (size_t first = 0; first < count; first += BATCH) {
+        int filled = (int)(count - first < BATCH ? count - first : BATCH);
+        const size_t *near = blocks->near + first;
+#pragma omp for schedule(static)
+        for (int n = 0; n < filled; n++) fill_block(c, kernels, n, near[n], nearer, keep);
+#pragma omp for schedule(static, 1)
         for (int t = 0; t < threads; t++)
-            for (int n = 0; n < filled; n++) visit_filled(c, n, t, threads, visit, context);
+            for (int n = 0; n < filled; n++)
+                visit_filled(c, n, near[n], t, threads, visit, context);
     }
 }
 
@@ -156,6 +221,8 @@ static void visit_blocks(hk_contacts *c, const double *x, double keep, int threa
         c->blocks = HK_NEW(hk_contact_blocks);
         if (!c->blocks) c->status = HK_NO_MEMORY;
     }
+    if (c->status == HK_OK) c->status = hk_contacts_need_blocks(c);
+    if (c->status == HK_OK) c->status = list_near(c);
     if (c->status != HK_OK) return;
     visit_contacts(c, keep, threads, visit, context);
     for (size_t k = listed_slides(c); k < c->slide_count; k++)
