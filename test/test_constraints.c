@@ -45,11 +45,12 @@ static const double DOWN[3] = {0, -9.81, 0};
 static void test_methods(void **state)
 {
     (void)state;
-    hk_constraint_def keeps[HK_CONSTRAINT_KINDS] = {
+    enum { KINDS = HK_KEEP_PERIODIC + 1 };  // volumes: test_volumes.c
+    hk_constraint_def keeps[KINDS] = {
         keep(HK_KEEP_PLANE, 1.15, 2, 1, 2, 3),    keep(HK_KEEP_LINE, 1.15, 2, 1, 3, 0),
         keep(HK_KEEP_SPHERE, 1.15, 2, 0, 0, 0),   keep(HK_KEEP_CYLINDER, 1.15, 2, 0, 0, 1),
         keep(HK_KEEP_TOGETHER, 1.15, 2, 0, 0, 0), keep(HK_KEEP_PERIODIC, 0.05, 2, 0, 0, 0)};
-    for (int kind = 0; kind < HK_CONSTRAINT_KINDS; kind++) {
+    for (int kind = 0; kind < KINDS; kind++) {
         if (kind == HK_KEEP_PERIODIC) {
             keeps[kind].select = select_box(0.05, -1, -1, 2, 1, 1e-6);
             keeps[kind].other = select_box(0.05, -1, 0.2 - 1e-6, 2, 1, 1);

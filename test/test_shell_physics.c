@@ -2,6 +2,8 @@
 // scenes that come along, in short.
 #include "sheets.h"
 #include "mesh/mesh.h"
+#include "term/terms.h"
+#include "world/world.h"
 
 static hk_material_def shell_of(const char *membrane, const char *form, double young,
                                 double poisson, double thickness, double density)
@@ -242,6 +244,66 @@ static void test_balloon(void **state)
     print_message("the same pressure as a load: radius x %.4f\n", stretch_of(world));
     assert_true(fabs(stretch_of(world) - stretch) < 2e-4);
     hk_world_free(world);
+}
+
+// The gas alone at a state that is no ball: energies, forces, and of its Hessian blocks and what
+// joins all vertices.
+static void add_joined(void *context, double scale, const double *u)
+{
+    double *const *vectors = context, product = 0;
+    const double *d = vectors[0];
+    int64_t size = (int64_t)vectors[2][0];
+    for (int64_t k = 0; k < size; k++) product += u[k] * d[k];
+    for (int64_t k = 0; k < size; k++) vectors[1][k] += scale * product * u[k];
+}
+
+static void test_gas_is_exact(void **state)
+{
+    (void)state;
+    hk_load_def gas = hk_default_load_def();
+    gas.gas = 110000;
+    gas.outside = 101325;
+    hk_world *w = balloon(&gas, "newton");
+    CHECK_OK(hk_world_need_problem(w));
+    hk_terms *terms = w->problem->terms;
+    hk_term *term = hk_terms_find(terms, &hk_gas_term);
+    assert_non_null(term);
+    int64_t size = 4 * (int64_t)w->model->vertex_count;
+    double *x = calloc(6 * (size_t)size, sizeof *x), *d = x + size, *g = d + size, *up = g + size,
+           *down = up + size, *product = down + size, h = 1e-6, length = size, slope = 0;
+    uint64_t seed = 5;
+    for (int64_t k = 0; k < size; k++)
+        if (k % 4 < 3)
+            x[k] = w->x[k] * (1 + 0.1 * (k % 4)) + 0.01 * noise(&seed), d[k] = noise(&seed);
+    term->ops->add_gradient(term, x, g, NULL);
+    for (int64_t k = 0; k < size; k++) slope += g[k] * d[k];
+    double *blocks = calloc((size_t)term->ops->block_size(term), sizeof *blocks);
+    term->ops->blocks(term, x, 1, HK_FOR_HESSIAN, blocks);
+    hk_terms alone = *terms;
+    hk_term *only[1] = {term};
+    int64_t start[2] = {0, term->ops->block_size(term)};
+    alone.count = 1, alone.term = only, alone.block_start = start;
+    hk_terms_add_product(&alone, blocks, d, product);
+    double *vectors[3] = {d, product, &length};
+    term->ops->visit_rank_one(term, x, add_joined, vectors);
+    double energies[2];
+    for (int side = 0; side < 2; side++) {
+        for (int64_t k = 0; k < size; k++) x[k] += (side ? -2 : 1) * h * d[k];
+        energies[side] = term->ops->energy(term, x);
+        term->ops->add_gradient(term, x, side ? down : up, NULL);
+    }
+    double off = 0, whole = 0;
+    for (int64_t k = 0; k < size; k++) {
+        off += pow((up[k] - down[k]) / (2 * h) - product[k], 2);
+        whole += product[k] * product[k];
+    }
+    print_message("gas: slope off by %.1e, second differences by %.1e\n",
+                  fabs((energies[0] - energies[1]) / (2 * h) / slope - 1), sqrt(off / whole));
+    assert_true(fabs((energies[0] - energies[1]) / (2 * h) / slope - 1) < 1e-6);
+    assert_true(sqrt(off / whole) < 1e-6);
+    free(x);
+    free(blocks);
+    hk_world_free(w);
 }
 
 // Steps of other methods, which see the gas as a whole now and then only.
@@ -563,6 +625,7 @@ int main(void)
         cmocka_unit_test(test_curved_shell_keeps_its_shape),
         cmocka_unit_test(test_strain_limit),
         cmocka_unit_test(test_balloon),
+        cmocka_unit_test(test_gas_is_exact),
         cmocka_unit_test(test_gas_by_methods),
         cmocka_unit_test(test_open_surface_has_no_gas),
         cmocka_unit_test(test_free_fall),

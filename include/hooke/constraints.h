@@ -50,13 +50,14 @@ typedef enum hk_constraint_kind {
     HK_KEEP_TOGETHER, /* all of them have one displacement */
     HK_KEEP_PERIODIC, /* each of `select` has the displacement of the one of `other` that is `axis`
                          (m) away from it at rest */
+    HK_KEEP_VOLUME,   /* what the selected vertices close in keeps its volume (hk_cavity_state) */
     HK_CONSTRAINT_KINDS
 } hk_constraint_kind;
 /* "plane", …; NULL: there is none of that number. */
 HK_API const char *hk_constraint_kind_name(int kind);
 
 /* What free vertices of a body keep to, exactly. A vertex has one constraint at most, and none
- * beside a rigid part or a fix by axis. */
+ * beside a rigid part. Fixes by axis go together with volumes alone. */
 typedef struct hk_constraint_def {
     size_t def_size;  /* set by hk_default_constraint_def() */
     const char *name; /* for messages; NULL: none */
@@ -66,6 +67,11 @@ typedef struct hk_constraint_def {
     hk_selector other; /* of the same body, if it is periodic */
     double at[3];      /* m */
     double axis[3];    /* any length, but for that of what is periodic */
+    /* Of a volume, m3: what it is kept at, in steps times a function of the time; 0: what it is at
+     * rest. The surface triangles whose vertices are selected have to be closed: a closed sheet,
+     * all of a body of tets, or the surface of a hole in it. */
+    double volume;
+    hk_factor_def factor;
 } hk_constraint_def;
 /* a plane across no axis, of all vertices of the first body */
 HK_API void hk_fill_constraint_def(hk_constraint_def *def, size_t size);
@@ -108,6 +114,20 @@ typedef struct hk_joint_state {
     uint64_t reserved[4];
 } hk_joint_state;
 HK_API hk_status hk_world_joint_state(const hk_world *world, int joint, hk_joint_state *state);
+
+/* What is kept at a volume, numbered as such constraints come. */
+HK_API int hk_model_cavity_count(const hk_model *model);
+HK_API const char *hk_model_cavity_name(const hk_model *model, int cavity); /* NULL: it has none */
+HK_API int hk_model_find_cavity(const hk_model *model, const char *name);
+
+typedef struct hk_cavity_state {
+    double volume;   /* m3, as it is */
+    double goal;     /* m3, what it is to be at the time */
+    double pressure; /* Pa, inside above outside, that keeps it: of the last step or pose; 0 before
+                        any */
+    uint64_t reserved[4];
+} hk_cavity_state;
+HK_API hk_status hk_world_cavity_state(const hk_world *world, int cavity, hk_cavity_state *state);
 
 #ifdef __cplusplus
 }

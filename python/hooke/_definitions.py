@@ -13,7 +13,7 @@ HK_BACKEND_CPU = 0
 HK_BACKEND_CUDA = 1
 HK_BAD_INPUT = 1
 HK_BY_AREA = 1
-HK_CONSTRAINT_KINDS = 6
+HK_CONSTRAINT_KINDS = 7
 HK_CONTACT_AFTER = 1
 HK_CONTACT_DURING = 0
 HK_CONVERGED = 0
@@ -46,6 +46,7 @@ HK_KEEP_PERIODIC = 5
 HK_KEEP_PLANE = 0
 HK_KEEP_SPHERE = 2
 HK_KEEP_TOGETHER = 4
+HK_KEEP_VOLUME = 6
 HK_LOADED_SHAPE = 0
 HK_LOAD_STEP_LIMIT = 6
 HK_LOG_DEBUG = 0
@@ -129,7 +130,8 @@ ENUMS = {
         'HK_KEEP_CYLINDER': 3,
         'HK_KEEP_TOGETHER': 4,
         'HK_KEEP_PERIODIC': 5,
-        'HK_CONSTRAINT_KINDS': 6,
+        'HK_KEEP_VOLUME': 6,
+        'HK_CONSTRAINT_KINDS': 7,
     },
     'hk_contact_when': {
         'HK_CONTACT_DURING': 0,
@@ -431,6 +433,10 @@ class hk_rigid_state(Structure):
 
 
 class hk_joint_state(Structure):
+    pass
+
+
+class hk_cavity_state(Structure):
     pass
 
 
@@ -773,6 +779,12 @@ hk_joint_state._fields_ = [
     ('turn', c_double),
     ('slide', c_double),
     ('error', c_double),
+    ('reserved', (c_uint64 * 4)),
+]
+hk_cavity_state._fields_ = [
+    ('volume', c_double),
+    ('goal', c_double),
+    ('pressure', c_double),
     ('reserved', (c_uint64 * 4)),
 ]
 hk_between_def._fields_ = [
@@ -1208,6 +1220,8 @@ hk_constraint_def._fields_ = [
     ('other', hk_selector),
     ('at', (c_double * 3)),
     ('axis', (c_double * 3)),
+    ('volume', c_double),
+    ('factor', hk_factor_def),
 ]
 hk_solver_def._fields_ = [
     ('def_size', c_size_t),
@@ -1520,9 +1534,12 @@ FUNCTIONS = {
     'hk_model_body_count': (c_int, [c_void_p], ['model']),
     'hk_model_body_start': (c_int, [c_void_p, c_int], ['model', 'body']),
     'hk_model_body_tet_count': (c_int, [c_void_p, c_int], ['model', 'body']),
+    'hk_model_cavity_count': (c_int, [c_void_p], ['model']),
+    'hk_model_cavity_name': (c_char_p, [c_void_p, c_int], ['model', 'cavity']),
     'hk_model_constraint_count': (c_int, [c_void_p], ['model']),
     'hk_model_contact_distance': (c_double, [c_void_p], ['model']),
     'hk_model_create': (c_int, [POINTER(hk_model_def), POINTER(c_void_p)], ['def', 'model']),
+    'hk_model_find_cavity': (c_int, [c_void_p, c_char_p], ['model', 'name']),
     'hk_model_find_joint': (c_int, [c_void_p, c_char_p], ['model', 'name']),
     'hk_model_find_rigid_part': (c_int, [c_void_p, c_char_p], ['model', 'name']),
     'hk_model_find_spring': (c_int, [c_void_p, c_char_p], ['model', 'name']),
@@ -1600,6 +1617,7 @@ FUNCTIONS = {
     'hk_world_backend': (c_char_p, [c_void_p], ['world']),
     'hk_world_break_spring': (c_int, [c_void_p, c_int, c_bool], ['world', 'spring', 'broken']),
     'hk_world_broken_springs': (c_int, [c_void_p], ['world']),
+    'hk_world_cavity_state': (c_int, [c_void_p, c_int, POINTER(hk_cavity_state)], ['world', 'cavity', 'state']),
     'hk_world_contact': (c_int, [c_void_p, POINTER(hk_contact_report)], ['world', 'report']),
     'hk_world_copy_state': (c_int, [c_void_p, c_void_p], ['world', 'from']),
     'hk_world_create': (c_int, [POINTER(hk_world_def), POINTER(c_void_p)], ['def', 'world']),
@@ -1738,6 +1756,7 @@ FAILING = frozenset([
     'hk_tool_step',
     'hk_tool_where',
     'hk_world_break_spring',
+    'hk_world_cavity_state',
     'hk_world_contact',
     'hk_world_copy_state',
     'hk_world_create',

@@ -36,7 +36,7 @@ typedef struct hk_def_kind {
     GROWS(spring, slack, reserved_int)       \
     GROWS(seam, slack, slack)                \
     GROWS(joint, axis, axis)                 \
-    GROWS(constraint, axis, axis)            \
+    GROWS(constraint, axis, factor)          \
     GROWS(cut, until, until)                 \
     GROWS(tearing, opening, opening)         \
     GROWS(rest, threads, linear)             \

@@ -13,8 +13,8 @@
 
 const char *hk_constraint_kind_name(int kind)
 {
-    static const char *const names[HK_CONSTRAINT_KINDS] = {"plane",    "line",     "sphere",
-                                                           "cylinder", "together", "periodic"};
+    static const char *const names[HK_CONSTRAINT_KINDS] = {
+        "plane", "line", "sphere", "cylinder", "together", "periodic", "volume"};
     return kind >= 0 && kind < HK_CONSTRAINT_KINDS ? names[kind] : NULL;
 }
 
@@ -36,7 +36,8 @@ static hk_status check_free(const keeper *k, int v)
     if (part >= 0 && part < m->constraints->rigid_count)
         return hk_fail(HK_BAD_INPUT, "vertex %d is one of the rigid part %s already", v,
                        m->constraints->parts[part].name);
-    if (part >= 0) return hk_fail(HK_BAD_INPUT, "vertex %d has another constraint already", v);
+    if (part >= 0 || (m->constraints->cavity_of && m->constraints->cavity_of[vertex] >= 0))
+        return hk_fail(HK_BAD_INPUT, "vertex %d has another constraint already", v);
     if (m->axes && m->axes[vertex] && m->hold[vertex] == HK_FREE)
         return hk_fail(HK_BAD_INPUT, "vertex %d has a fix with \"axes\" already", v);
     return HK_OK;
@@ -217,10 +218,24 @@ static hk_status keep_periodic(keeper *k)
     return status;
 }
 
+static hk_status check_volume(const hk_constraint_def *def)
+{
+    bool timed = def->factor.formula || def->factor.table_count != 0 || def->factor.over != 0;
+    if (def->kind != HK_KEEP_VOLUME && (def->volume != 0 || timed))
+        return hk_fail(HK_BAD_INPUT,
+                       "a volume and its factor are for kind \"volume\" (this is "
+                       "\"%s\")",
+                       hk_constraint_kind_name(def->kind));
+    return HK_OK;
+}
+
 static hk_status keep(keeper *k)
 {
     int before = *k->next;
+    HK_TRY(check_volume(k->def));
     HK_TRY(hk_select_vertices(k->mesh, &k->def->select, k->chosen));
+    if (k->def->kind == HK_KEEP_VOLUME)
+        return hk_model_take_cavity(k->model, k->def, k->mesh, k->chosen);
     hk_status status = HK_OK;
     switch (k->def->kind) {
     case HK_KEEP_PLANE: status = keep_each(k, HK_MOVES_IN_PLANE); break;

@@ -54,6 +54,13 @@ void hk_constraints_free(hk_constraints *c)
     hk_free(c->joints);
     hk_free(c->tree_start);
     hk_free(c->order);
+    for (int k = 0; k < c->cavity_count; k++) {
+        hk_free(c->cavities[k].name);
+        hk_time_factor_free(c->cavities[k].factor);
+    }
+    hk_free(c->cavities);
+    hk_free(c->cavity_of);
+    hk_free(c->cavity_triangles);
     hk_free(c);
 }
 
@@ -422,6 +429,7 @@ hk_status hk_model_take_constraints(const hk_model_def *def, hk_model *m)
     c->rigid_tet = HK_ZEROS(uint8_t, m->tet_count);
     if (!c->vertices || !c->part_of || !c->rigid_tet) return HK_NO_MEMORY;
     for (int v = 0; v < m->vertex_count; v++) c->part_of[v] = HK_NO_PART;
+    c->cavity_room = def->constraint_count;
     int next = 0;
     HK_TRY(take_parts(def, m, &next));
     mark_tets(m, c);

@@ -1,10 +1,13 @@
 // What vertices keep to exactly: rigid parts, joints between them, planes, lines and surfaces that
 // vertices stay on, and vertices with one displacement. All of it is one notion: a part is a set of
 // vertices whose positions are functions of a few unknowns (solver/manifold.h), which begin at its
-// parent, another part or the world. Immutable, shared by a model and its copies.
+// parent, another part or the world. Beside parts there are cavities, closed surfaces of a given
+// volume: their vertices have unknowns of their own, and one equation for all of them. Immutable,
+// shared by a model and its copies.
 #ifndef HK_MODEL_CONSTRAINTS_H
 #define HK_MODEL_CONSTRAINTS_H
 
+#include "core/time_factor.h"
 #include "model/model.h"
 
 // How a part moves against its parent.
@@ -50,6 +53,15 @@ typedef struct hk_joint {
     double at[3], axis[3];
 } hk_joint;
 
+// A closed surface whose volume is kept (solver/manifold_cavities.c).
+typedef struct hk_cavity {
+    char *name;  // NULL: none
+    int triangle_start, triangle_count;
+    double rest;             // m³, at rest
+    double volume;           // m³, that it is kept at, times
+    hk_time_factor *factor;  // NULL: 1
+} hk_cavity;
+
 typedef struct hk_constraints {
     int references;
     int rigid_count;  // parts that are rigid come first, as users number them
@@ -65,6 +77,13 @@ typedef struct hk_constraints {
     int tree_count;
     int32_t *tree_start;  // [tree_count + 1] in order
     int32_t *order;       // [part_count] parents before children
+    int cavity_count;
+    int cavity_room;
+    hk_cavity *cavities;  // [cavity_room], cavity_count of them in use
+    int32_t *cavity_of;   // [vertices of the model] -1: none; NULL: there are none at all
+    int cavity_triangle_count;
+    size_t cavity_triangle_capacity;
+    int32_t *cavity_triangles;  // [cavity_triangle_count][3] vertices of the model, facing outwards
 } hk_constraints;
 
 hk_constraints *hk_constraints_retain(hk_constraints *constraints);
@@ -84,5 +103,10 @@ static inline int hk_model_part_of(const hk_model *model, int vertex)
 // of `vertices` in use.
 hk_status hk_model_take_keeps(const hk_model_def *def, hk_model *model, int *next);
 hk_status hk_constraints_add_part(hk_constraints *c, const hk_part *part);
+// cavities.c: appends one of a body whose vertices `chosen` [vertex_count of the body] close it in.
+hk_status hk_model_take_cavity(hk_model *model, const hk_constraint_def *def, hk_mesh *mesh,
+                               const uint8_t *chosen);
+// m³, what it is to be at a time; NAN: in a pose.
+double hk_cavity_goal(const hk_cavity *cavity, double time);
 
 #endif

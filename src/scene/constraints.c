@@ -56,15 +56,29 @@ hk_status hk_read_joints(hk_scene *scene, const hk_node *root)
 
 static hk_status read_axis(const hk_node *node, hk_constraint_def *c)
 {
-    bool optional = c->kind == HK_KEEP_SPHERE || c->kind == HK_KEEP_TOGETHER;
+    bool optional =
+        c->kind == HK_KEEP_SPHERE || c->kind == HK_KEEP_TOGETHER || c->kind == HK_KEEP_VOLUME;
     hk_need need = optional ? HK_OPTIONAL : HK_REQUIRED;
     return hk_member_direction(node, "axis", need, c->axis);
+}
+
+// Of a volume: what it is, and how it changes.
+static hk_status read_volume(hk_scene *scene, const hk_node *node, hk_constraint_def *c)
+{
+    static const char *const keys[] = {"volume", "factor"};
+    hk_node child;
+    for (int k = 0; k < HK_COUNT_OF(keys) && c->kind != HK_KEEP_VOLUME; k++)
+        if (hk_node_member(node, keys[k], &child))
+            return hk_node_fail(&child, "is of what keeps a volume (\"kind\": \"volume\")");
+    HK_TRY(hk_member_number(node, "volume", HK_OPTIONAL, HK_POSITIVE, &c->volume));
+    return hk_read_factor(scene, node, "factor", &c->factor);
 }
 
 static hk_status read_constraint(hk_scene *scene, const hk_mesh *mesh, const hk_node *node,
                                  void *item)
 {
-    static const char *const keys[] = {"name", "kind", "body", "select", "other", "at", "axis"};
+    static const char *const keys[] = {"name", "kind", "body",   "select", "other",
+                                       "at",   "axis", "volume", "factor"};
     const char *kinds[HK_CONSTRAINT_KINDS];
     hk_constraint_def *c = item;
     hk_node child;
@@ -75,8 +89,11 @@ static hk_status read_constraint(hk_scene *scene, const hk_mesh *mesh, const hk_
     HK_TRY(hk_member_choice(node, "kind", HK_REQUIRED, kinds, HK_CONSTRAINT_KINDS, &c->kind));
     HK_TRY(hk_find_body(scene, node, &c->body));
     mesh = scene->model.bodies[c->body].mesh;
-    HK_TRY(hk_node_need(node, "select", &child));
-    HK_TRY(hk_read_selector(scene, mesh, &child, &c->select));
+    HK_TRY(read_volume(scene, node, c));
+    // Of a volume all of the body's surface, if nothing else is said.
+    if (c->kind != HK_KEEP_VOLUME) HK_TRY(hk_node_need(node, "select", &child));
+    if (hk_node_member(node, "select", &child))
+        HK_TRY(hk_read_selector(scene, mesh, &child, &c->select));
     bool round = c->kind == HK_KEEP_SPHERE || c->kind == HK_KEEP_CYLINDER;
     HK_TRY(
         hk_member_numbers(node, "at", round ? HK_REQUIRED : HK_OPTIONAL, 3, HK_ANY_NUMBER, c->at));

@@ -91,7 +91,7 @@ hk_evaluation hk_checkpoint_measure(hk_checkpoint *k, double elastic)
 double hk_checkpoint_energy(hk_checkpoint *k, const void *q)
 {
     hk_vertices_store(k->vertices, q, k->wide);
-    hk_problem_retract(k->problem, k->wide);
+    if (!hk_problem_retract(k->problem, k->wide)) return INFINITY;
     return hk_problem_energy(k->problem, k->wide);
 }
 

@@ -2,6 +2,7 @@
 
 #include <math.h>
 
+#include "math/dense.h"
 #include "solver/constant_reduction.h"
 #include "solver/line_search.h"
 #include "solver/untorn.h"
@@ -164,7 +165,7 @@ static hk_status tie(hk_constant_matrix *m, const double *weight)
 hk_status hk_constant_matrix_init(hk_constant_matrix *m, hk_problem *p, const double *weight,
                                   int flags)
 {
-    *m = (hk_constant_matrix){.problem = p, .factored.weight = NAN};
+    *m = (hk_constant_matrix){.problem = p, .factored.weight = NAN, .wall_version = -1};
     HK_TRY(tie(m, weight));
     HK_TRY(take_weight(m, weight, flags));
     bool solves = flags & (HK_MATRIX_FACTORED | HK_MATRIX_MULTIGRID);
@@ -201,6 +202,8 @@ void hk_constant_matrix_release(hk_constant_matrix *m)
     hk_low_rank_release(&m->live);
     hk_free(m->row);
     hk_free(m->tied);
+    hk_free(m->walls);
+    hk_free(m->wall_products);
     hk_free(m->whole);
     hk_free(m->weight);
     if (!m->borrows_sections) hk_sections_free(m->sections);
@@ -310,6 +313,7 @@ static hk_status solve_border(void *context, const double *from, double *to)
 
 static hk_status prepare_reduction(hk_constant_matrix *m)
 {
+    m->wall_version = -1;
     if (!m->reduction || !m->solves) return HK_OK;
     return hk_constant_reduction_prepare(m->reduction, solve_border, m);
 }
@@ -531,7 +535,7 @@ static hk_status apply_by_axis(hk_constant_matrix *m, const double *from, double
 
 // P A⁻¹ P at light trees, P the projection on what leads along the manifold: their A⁻¹ is larger
 // than that over their unknowns, and a line search shortens what is too long.
-static hk_status apply_tied(hk_constant_matrix *m, const double *from, double *to)
+static hk_status apply_trees(hk_constant_matrix *m, const double *from, double *to)
 {
     hk_problem *p = m->problem;
     size_t size = 4 * (size_t)p->vertex_count;
@@ -548,6 +552,66 @@ static hk_status apply_tied(hk_constant_matrix *m, const double *from, double *t
     hk_manifold_tangent(p->manifold, HK_LIGHT, NULL, solved);
     for (size_t k = 0; k < size; k++)
         if (!p->held[k / 4]) to[k] = solved[k];
+    return HK_OK;
+}
+
+// The products of n with a vector, one for each cavity.
+static void with_normals(const hk_constant_matrix *m, const double *vector, double *product)
+{
+    const hk_manifold *manifold = m->problem->manifold;
+    for (int n = 0; n < manifold->cavity_count; n++) {
+        const hk_manifold_cavity *c = &manifold->cavities[n];
+        product[n] = 0;
+        for (int k = c->start; k < c->start + c->count; k++)
+            for (int i = 0; i < 3; i++)
+                product[n] += manifold->cavity_normal[3 * (int64_t)k + i] *
+                              vector[4 * (int64_t)manifold->cavity_vertex[k] + i];
+    }
+}
+
+// W = A⁻¹n of cavities, and the factor of nᵀW.
+static hk_status find_walls(hk_constant_matrix *m)
+{
+    const hk_manifold *manifold = m->problem->manifold;
+    int count = manifold->cavity_count;
+    size_t size = 4 * (size_t)m->problem->vertex_count;
+    if (!m->walls) m->walls = HK_ARRAY(double, ((size_t)count + 1) * size);
+    if (!m->wall_products) m->wall_products = HK_ARRAY(double, (size_t)count *((size_t)count + 1));
+    if (!m->walls || !m->wall_products) return HK_NO_MEMORY;
+    double *normal = m->walls + size * (size_t)count;
+    for (int n = 0; n < count; n++) {
+        double *wall = m->walls + size * (size_t)n;
+        hk_manifold_normal(manifold, n, normal);
+        memset(wall, 0, size * sizeof(double));
+        HK_TRY(apply_trees(m, normal, wall));
+        with_normals(m, wall, m->wall_products + (size_t)n * (size_t)count);
+    }
+    // Where all of a surface is held, its equation has nothing to say.
+    for (int n = 0; n < count; n++) {
+        double *own = &m->wall_products[(size_t)n * (size_t)count + (size_t)n];
+        if (!(*own > 0)) *own = 1;
+    }
+    if (!hk_dense_factor(m->wall_products, count))
+        return hk_fail(HK_INTERNAL, "the constant matrix is not positive for volumes");
+    m->wall_version = manifold->version;
+    return HK_OK;
+}
+
+// With the equations n·d = 0 of cavities: A⁻¹ − W (nᵀW)⁻¹Wᵀ.
+static hk_status apply_tied(hk_constant_matrix *m, const double *from, double *to)
+{
+    const hk_manifold *manifold = m->problem->manifold;
+    int count = manifold->cavity_count;
+    int64_t size = 4 * (int64_t)m->problem->vertex_count;
+    HK_TRY(apply_trees(m, from, to));
+    if (count == 0) return HK_OK;
+    if (m->wall_version != manifold->version) HK_TRY(find_walls(m));
+    double *part = m->wall_products + (size_t)count * (size_t)count;
+    with_normals(m, to, part);
+    hk_dense_solve(m->wall_products, count, part);
+    for (int n = 0; n < count; n++)
+        for (int64_t k = 0; k < size; k++)
+            if (!m->problem->held[k / 4]) to[k] -= part[n] * m->walls[n * size + k];
     return HK_OK;
 }
 

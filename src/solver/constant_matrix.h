@@ -30,7 +30,11 @@ typedef struct hk_constant_matrix {
     uint8_t *held;  // [vertex_count] those of such a matrix, and what rigid parts and
                     // others tie (constant_reduction.h); NULL: the problem's
     struct hk_constant_reduction *reduction;  // NULL: nothing is tied so
-    hk_assembly *assembly;                    // NULL with multigrid
+    // Of cavities (manifold_cavities.c), where the manifold stood at a version of it; -1: nowhere.
+    double *walls;          // [cavities + 1][vertex_count][4] A⁻¹n, and workspace
+    double *wall_products;  // [cavities + 1][cavities] Cholesky's factor of n·A⁻¹n, and workspace
+    int64_t wall_version;
+    hk_assembly *assembly;   // NULL with multigrid
     hk_pattern scalar;       // of the unknowns; borrows the arrays of the assembly's, if any
     const int32_t *unknown;  // [vertex_count] of a vertex (Morton order), -1 if held
     const int32_t *vertex;   // [free_count] of an unknown

@@ -72,8 +72,7 @@ static bool approach(const hk_continuation *c, double fraction, double part, dou
         if (!c->problem->held[k / 4]) x[k] += part * c->ahead[k];
     // What is tied goes all the way or not at all.
     if (c->problem->manifold) {
-        hk_problem_retract(c->problem, x);
-        return hk_terms_passes(c->problem->terms, x);
+        return hk_problem_retract(c->problem, x) && hk_terms_passes(c->problem->terms, x);
     }
     return hk_terms_approach(c->problem->terms, c->problem->held, x);
 }
@@ -92,7 +91,7 @@ static hk_status approach_following(const hk_continuation *c, double fraction, d
     if (!c->method->follow || !held_step(c, fraction, x)) return HK_OK;
     HK_TRY(c->method->follow(c->solver, c->good, c->step));
     add(c->problem, c->good, c->step, x);
-    hk_problem_retract(c->problem, x);
+    if (!hk_problem_retract(c->problem, x)) return HK_OK;
     if (c->problem->manifold ? hk_terms_passes(c->problem->terms, x)
                              : hk_terms_approach(c->problem->terms, c->problem->held, x))
         *energy = hk_problem_energy(c->problem, x);

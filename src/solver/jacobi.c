@@ -51,7 +51,7 @@ static void keep_to_manifold(const hk_jacobi *j, hk_problem *p, double *to)
     double *weight = p->manifold->line;
     for (int64_t k = 0; k < 4 * (int64_t)p->vertex_count; k++)
         weight[k] = j->inverse[k] > 0 ? 1 / j->inverse[k] : 0;
-    hk_manifold_tangent(p->manifold, HK_ALL_TREES, weight, to);
+    hk_manifold_tangent(p->manifold, HK_ALL_TIES, weight, to);
 }
 
 void hk_jacobi_apply(const hk_jacobi *j, hk_problem *p, const double *from, double *to)

@@ -112,9 +112,9 @@ void hk_search_try(hk_line_search *s, const double *x, double length)
     int64_t size = 4 * (int64_t)s->problem->vertex_count;
 #pragma omp parallel for schedule(static) num_threads(s->problem->threads)
     for (int64_t k = 0; k < size; k++) to[k] = x[k] + length * d[k];
-    hk_problem_retract(s->problem, to);
+    bool there = hk_problem_retract(s->problem, to);
     s->next = evaluate(s, s->trial, s->trial_gradient);
-    if (is_blocked(s, x)) s->next.energy = s->next.residual = INFINITY;
+    if (!there || is_blocked(s, x)) s->next.energy = s->next.residual = INFINITY;
 }
 
 // What rounding does to ε between two states, J. The estimate of bodies is for any state; where

@@ -86,6 +86,7 @@ static hk_status build(hk_manifold *m)
     for (int k = 0; k < c->part_count; k++) measure_part(m, k);
     for (int n = 0; n < c->tree_count; n++) total += count_tree(m, n);
     HK_TRY(share_numbers(m, total));
+    HK_TRY(hk_manifold_take_cavities(m));
     hk_manifold_stand(m, m->rest);
     return HK_OK;
 }
@@ -113,6 +114,7 @@ hk_status hk_manifold_create(const hk_model *model, const double *mass, const do
 void hk_manifold_free(hk_manifold *m)
 {
     if (!m) return;
+    hk_manifold_free_cavities(m);
     hk_free(m->vertex);
     hk_free(m->part_of);
     hk_free(m->parts);
@@ -226,13 +228,23 @@ void hk_manifold_stand(hk_manifold *m, const double *x)
 {
     hk_manifold_fit(m, x);
     find_bases(m);
+    hk_manifold_find_normals(m, x);
 }
 
-void hk_manifold_retract(hk_manifold *m, double *x)
+bool hk_manifold_retract(hk_manifold *m, double *x)
 {
     hk_manifold_fit(m, x);
     hk_manifold_place(m, x);
     find_bases(m);
+    return hk_manifold_reach_volumes(m, x);
+}
+
+bool hk_manifold_ties(const hk_manifold *m, int64_t vertex)
+{
+    int part = m->part_of[vertex];
+    if (part >= 0) return m->parts[part].tree >= 0;
+    return m->cavity_at && m->cavity_at[vertex] >= 0 &&
+           m->cavity_held[m->cavity_at[vertex]] != HK_ALL_AXES;
 }
 
 void hk_manifold_arm(const hk_manifold *m, int part, int64_t vertex, double arm[3])
@@ -372,6 +384,7 @@ void hk_manifold_tangent(hk_manifold *m, int which, const double *weight, double
 {
     for (int n = 0; n < m->constraints->tree_count; n++)
         if (which & (m->trees[n].light ? HK_LIGHT : HK_HEAVY)) project(m, n, weight, vector);
+    if (which & HK_CAVITIES) hk_manifold_flatten(m, weight, vector);
 }
 
 void hk_manifold_tangent_by_mass(hk_manifold *m, double *vector)
@@ -382,5 +395,5 @@ void hk_manifold_tangent_by_mass(hk_manifold *m, double *vector)
             int64_t v = m->vertex[m->constraints->parts[n].start + k];
             for (int i = 0; i < 3; i++) weight[4 * v + i] = m->mass[v];
         }
-    hk_manifold_tangent(m, HK_ALL_TREES, weight, vector);
+    hk_manifold_tangent(m, HK_TREES, weight, vector);
 }

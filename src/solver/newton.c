@@ -17,6 +17,7 @@
 
 #include "model/partition.h"
 #include "solver/line_search.h"
+#include "solver/manifold.h"
 #include "solver/newton_matrix.h"
 
 enum { OPTION_PROJECTION = HK_OPTION_AFTER_START, OPTION_LINEAR };
@@ -61,14 +62,19 @@ static const hk_option_info g_options[] = {
 };
 
 enum { MOST_RANK_ONE = 8 };
+// Conjugate gradients go at least so far where equations are taken out of their solutions.
+#define WITH_EQUATIONS 1e-3
 
 typedef struct newton {
     hk_line_search search;
     hk_newton_matrix *matrix;
     bool by_multigrid;
-    double *diagonal;     // [vertex_count] inertia and shift
-    double *aim;          // [vertex_count][4] the gradient with contacts ahead, where some are
-    double *rank_one;     // [MOST_RANK_ONE][vertex_count][4] or NULL: no term has such
+    double *diagonal;  // [vertex_count] inertia and shift
+    double *aim;       // [vertex_count][4] the gradient with contacts ahead, where some are
+    double *rank_one;  // [rank_one_room][vertex_count][4], 0: no term and no cavity has such
+    double *factors;   // [rank_one_room]
+    double *normal;    // [vertex_count][4] of a cavity
+    int rank_one_room;
     const double *right;  // that, or the gradient as it is
     int rung;             // of the ladder, in use
     int patience;         // iterations before a gentler one is tried again
@@ -83,6 +89,8 @@ static void newton_free(void *solver)
     hk_free(s->diagonal);
     hk_free(s->aim);
     hk_free(s->rank_one);
+    hk_free(s->factors);
+    hk_free(s->normal);
     hk_search_release(&s->search);
     hk_free(s);
 }
@@ -93,6 +101,18 @@ static bool wants_multigrid(const hk_problem *p, int linear)
     return !hk_direct_available() || p->unknown_vertices >= SMALLEST_FOR_MULTIGRID;
 }
 
+static hk_status allocate_rank_one(newton *s, const hk_problem *p)
+{
+    size_t size = 4 * (size_t)p->vertex_count;
+    int cavities = p->manifold ? p->manifold->cavity_count : 0;
+    s->rank_one_room = cavities + (hk_terms_has_rank_one(p->terms) ? MOST_RANK_ONE : 0);
+    if (s->rank_one_room == 0) return HK_OK;
+    s->rank_one = HK_ZEROS(double, size *(size_t)s->rank_one_room);
+    s->factors = HK_ZEROS(double, s->rank_one_room);
+    s->normal = HK_ZEROS(double, size);
+    return s->rank_one && s->factors && s->normal ? HK_OK : HK_NO_MEMORY;
+}
+
 static hk_status allocate(newton *s, hk_problem *p, const hk_settings *settings)
 {
     HK_TRY(hk_search_init(&s->search, p, settings));
@@ -101,10 +121,7 @@ static hk_status allocate(newton *s, hk_problem *p, const hk_settings *settings)
     HK_TRY(hk_newton_matrix_create(p, s->by_multigrid, &s->matrix));
     s->diagonal = HK_ARRAY(double, p->vertex_count);
     if (!s->diagonal) return HK_NO_MEMORY;
-    if (hk_terms_has_rank_one(p->terms)) {
-        s->rank_one = HK_ZEROS(double, 4 * MOST_RANK_ONE * (size_t)p->vertex_count);
-        if (!s->rank_one) return HK_NO_MEMORY;
-    }
+    HK_TRY(allocate_rank_one(s, p));
     if (!hk_terms_guarded(p->terms)) return HK_OK;
     s->aim = HK_ZEROS(double, 4 * (size_t)p->vertex_count);
     return s->aim ? HK_OK : HK_NO_MEMORY;
@@ -140,15 +157,12 @@ static hk_status set_matrix(newton *s, const double *x, int rung, double shift, 
 
 // With (A + σ u uᵀ)⁻¹ = A⁻¹ − A⁻¹u σ (A⁻¹u)ᵀ/(1 + σ u·A⁻¹u) the direction goes from A to what a
 // term has beside its elements (Sherman & Morrison 1950); one after the other, and with several of
-// them to what the first had to say.
+// them to what the first had to say. The equation u·d = 0 of a cavity is the limit σ → ∞.
 typedef struct rank_one_step {
     newton *solver;
     hk_status status;
     bool *positive;
-    int count;
-    struct {
-        double *solved, factor;  // A⁻¹u with those before, σ/(1 + σ u·A⁻¹u)
-    } done[MOST_RANK_ONE];
+    int count, most;
 } rank_one_step;
 
 static void take_rank_one(void *context, double scale, const double *u)
@@ -157,29 +171,36 @@ static void take_rank_one(void *context, double scale, const double *u)
     newton *s = r->solver;
     hk_line_search *ls = &s->search;
     hk_problem *p = ls->problem;
-    if (r->status != HK_OK || !*r->positive || r->count == MOST_RANK_ONE) return;
-    double *w = s->rank_one + 4 * (int64_t)p->vertex_count * r->count;
+    int64_t size = 4 * (int64_t)p->vertex_count;
+    if (r->status != HK_OK || !*r->positive || r->count == r->most) return;
+    double *w = s->rank_one + size * r->count;
     r->status = hk_newton_matrix_solve(s->matrix, s->forcing, u, w, ls->phase_s, r->positive);
     if (r->status != HK_OK || !*r->positive) return;
     ls->linear_iterations += s->matrix->cg_iterations;
-    for (int64_t k = 0; k < 4 * (int64_t)p->vertex_count; k++) w[k] = -w[k];
+    for (int64_t k = 0; k < size; k++) w[k] = -w[k];
     for (int n = 0; n < r->count; n++) {
-        double part = r->done[n].factor * hk_problem_dot(p, u, r->done[n].solved);
-        for (int64_t k = 0; k < 4 * (int64_t)p->vertex_count; k++)
-            w[k] -= part * r->done[n].solved[k];
+        const double *solved = s->rank_one + size * n;
+        double part = s->factors[n] * hk_problem_dot(p, u, solved);
+        for (int64_t k = 0; k < size; k++) w[k] -= part * solved[k];
     }
-    double factor = scale / (1 + scale * hk_problem_dot(p, u, w));
+    double square = hk_problem_dot(p, u, w);
+    double factor = isfinite(scale) ? scale / (1 + scale * square) : square > 0 ? 1 / square : 0;
     double part = factor * hk_problem_dot(p, u, ls->direction);
-    for (int64_t k = 0; k < 4 * (int64_t)p->vertex_count; k++) ls->direction[k] -= part * w[k];
-    r->done[r->count].solved = w;
-    r->done[r->count++].factor = factor;
+    for (int64_t k = 0; k < size; k++) ls->direction[k] -= part * w[k];
+    s->factors[r->count++] = factor;
 }
 
 static hk_status add_rank_one(newton *s, const double *x, bool *positive)
 {
+    hk_problem *p = s->search.problem;
     if (!s->rank_one || !*positive) return HK_OK;
-    rank_one_step r = {.solver = s, .positive = positive};
-    hk_terms_visit_rank_one(s->search.problem->terms, x, take_rank_one, &r);
+    rank_one_step r = {.solver = s, .positive = positive, .most = MOST_RANK_ONE};
+    if (hk_terms_has_rank_one(p->terms)) hk_terms_visit_rank_one(p->terms, x, take_rank_one, &r);
+    r.most = s->rank_one_room;
+    for (int n = 0; p->manifold && n < p->manifold->cavity_count; n++) {
+        hk_manifold_normal(p->manifold, n, s->normal);
+        take_rank_one(&r, INFINITY, s->normal);
+    }
     return r.status;
 }
 
@@ -293,6 +314,13 @@ static hk_status polish(newton *s, double *x)
     return HK_OK;
 }
 
+// A direction that is not quite A⁻¹g need not go down any more when an equation is taken out of it.
+static double coarse_forcing(const newton *s)
+{
+    const hk_manifold *m = s->search.problem->manifold;
+    return m && m->cavity_count > 0 ? WITH_EQUATIONS : COARSE_FORCING;
+}
+
 // After Eisenstat and Walker (1996): as exact as the last iteration was good, and no more exact
 // than the tolerance asks for.
 static void choose_forcing(newton *s, double before)
@@ -300,7 +328,7 @@ static void choose_forcing(newton *s, double before)
     const hk_evaluation *at = &s->search.at;
     double ratio = at->residual / before;
     double enough = ENOUGH * s->search.settings.tolerance * at->scale / at->residual;
-    s->forcing = fmax(FINE_FORCING, fmin(COARSE_FORCING, fmax(enough, 0.9 * ratio * ratio)));
+    s->forcing = fmax(FINE_FORCING, fmin(coarse_forcing(s), fmax(enough, 0.9 * ratio * ratio)));
 }
 
 // One step from x; `end` says whether the solve is over.
@@ -346,7 +374,7 @@ static hk_status newton_minimise(void *solver, double *x, hk_solve_report *repor
     hk_line_search *ls = &s->search;
     int before = report->iterations;
     s->rung = EXACT;
-    s->forcing = COARSE_FORCING;
+    s->forcing = coarse_forcing(s);
     HK_TRY(hk_search_begin(ls, x, report));
     bool end = false;
     // An attempt that led nowhere is no iteration; there is at most one between two iterations.

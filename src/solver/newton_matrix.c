@@ -203,7 +203,7 @@ static void reduce(hk_newton_matrix *m, const double *x, double keep)
     hk_problem *p = m->problem;
     hk_problem_stand(p, x);
     if (keep == 1) hk_problem_whole_gradient(p, x, m->whole_gradient);
-    hk_reduction_set(m->reduction, m->lower, keep == 1 ? m->whole_gradient : NULL);
+    hk_reduction_set(m->reduction, m->lower, x, keep == 1 ? m->whole_gradient : NULL);
 }
 
 hk_status hk_newton_matrix_set(hk_newton_matrix *m, const double *x, double keep, double loose,
@@ -268,6 +268,8 @@ static hk_status solve_reduced(hk_newton_matrix *m, double tolerance, const doub
         for (int64_t k = 0; k < 3 * count; k++) r->right[k] = m->solution[4 * (k / 3) + k % 3];
     }
     hk_reduction_scatter(r, direction);
+    // Coarse levels know nothing of coordinates that stay.
+    hk_problem_mask(m->problem, direction);
     return HK_OK;
 }
 

@@ -134,11 +134,23 @@ static void report_undefined(hk_solve_report *r)
              r->relative_residual);
 }
 
+// Smaller parts of the way may lead there.
+static void report_unreachable(hk_solve_report *r)
+{
+    r->reason = HK_NOT_FINITE;
+    r->energy = r->residual = r->relative_residual = INFINITY;
+    snprintf(r->detail, sizeof r->detail,
+             "a surface does not come to the volume that a constraint wants of it");
+}
+
 hk_status hk_solve_precisely(const hk_solve *s, double *x, hk_solve_report *report)
 {
     hk_problem *p = s->problem;
     int before = report->iterations;
-    hk_problem_retract(p, x);
+    if (!hk_problem_retract(p, x)) {
+        report_unreachable(report);
+        return HK_OK;
+    }
     HK_TRY(s->method->minimise(s->solver, x, report));
     if (!s->twin || p->unknown_vertices == 0 || !works_in_single(s) || !is_in_doubt(s, report))
         return HK_OK;

@@ -214,12 +214,12 @@ void hk_problem_stand(hk_problem *p, const double *x)
 
 void hk_problem_tangent(hk_problem *p, double *vector)
 {
-    if (p->manifold) hk_manifold_tangent(p->manifold, HK_ALL_TREES, NULL, vector);
+    if (p->manifold) hk_manifold_tangent(p->manifold, HK_ALL_TIES, NULL, vector);
 }
 
-void hk_problem_retract(hk_problem *p, double *x)
+bool hk_problem_retract(hk_problem *p, double *x)
 {
-    if (p->manifold) hk_manifold_retract(p->manifold, x);
+    return !p->manifold || hk_manifold_retract(p->manifold, x);
 }
 
 void hk_problem_take_forces(hk_problem *p)
@@ -453,6 +453,16 @@ void hk_problem_gradient(hk_problem *p, const double *x, double *gradient, doubl
     double of_terms = 0;
     hk_terms_gradient(p->terms, x, HK_ALL_TERMS, gradient, energy ? &of_terms : NULL);
     hk_problem_add_vertices(p, x, of_terms, gradient, energy, force_scale);
+}
+
+void hk_problem_find_pressures(hk_problem *p, const double *x, double *workspace)
+{
+    hk_manifold *m = p->manifold;
+    if (!m || m->cavity_count == 0) return;
+    hk_problem_whole_gradient(p, x, workspace);
+    hk_manifold_stand(m, x);
+    for (int n = 0; n < m->cavity_count; n++)
+        m->cavities[n].pressure = hk_manifold_pressure(m, n, workspace);
 }
 
 void hk_problem_whole_gradient(hk_problem *p, const double *x, double *gradient)

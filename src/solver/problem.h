@@ -103,8 +103,10 @@ void hk_problem_mask(const hk_problem *p, double *vector);
 void hk_problem_stand(hk_problem *p, const double *x);
 // … takes of one what leads along the manifold there …
 void hk_problem_tangent(hk_problem *p, double *vector);
-// … and puts a state on it, and stands there.
-void hk_problem_retract(hk_problem *p, double *x);
+// … and puts a state on it, and stands there. False: there is no such state near by.
+bool hk_problem_retract(hk_problem *p, double *x);
+// The pressures that keep volumes, from the gradient at x; workspace is [vertex_count][4].
+void hk_problem_find_pressures(hk_problem *p, const double *x, double *workspace);
 // Full forces again from the terms, for these changed; all of them are at work.
 void hk_problem_take_forces(hk_problem *p);
 // The model's materials have other coefficients, of the same laws, and its vertices other masses.

@@ -2,6 +2,8 @@
 
 #include <stdlib.h>
 
+#include "math/closed_volume.h"
+
 // ---------------------------------------------------------------- the pattern
 
 // The blocks of K that a block of H (a vertex) is about: one of its own, or those of its tree.
@@ -53,6 +55,13 @@ static void join(const hk_reduction *r, int32_t i, int32_t j, pair_list *l)
             add_pair(l, number_of(r, i, first[0], a), number_of(r, j, first[1], b));
 }
 
+// H's block of a corner of cavities' triangles.
+static int32_t block_at(const hk_reduction *r, int64_t corner)
+{
+    const hk_manifold *m = r->manifold;
+    return r->block_of[m->cavity_vertex[m->cavity_corner[corner]]];
+}
+
 static hk_status list_pairs(const hk_reduction *r, pair_list *l)
 {
     const hk_pattern *p = &r->assembly->pattern;
@@ -61,6 +70,11 @@ static hk_status list_pairs(const hk_reduction *r, pair_list *l)
         for (int64_t k = p->start[c]; k < p->start[c + 1]; k++) join(r, c, p->row[k], l);
     }
     const hk_manifold *m = r->manifold;
+    for (int64_t k = 0; m->cavities && k < 3 * (int64_t)m->constraints->cavity_triangle_count;
+         k++) {
+        int32_t a = block_at(r, k), b = block_at(r, k - k % 3 + (k + 1) % 3);
+        if (a >= 0 && b >= 0) join(r, a, b, l);
+    }
     for (int n = 0; n < m->constraints->tree_count; n++)
         for (int a = 0; a < (m->trees[n].count + 2) / 3; a++)
             for (int b = 0; b < a; b++)
@@ -120,6 +134,17 @@ static hk_status number_blocks(hk_reduction *r, bool ordered)
     return status == HK_OK ? make_pattern(r, count, &r->pattern) : status;
 }
 
+static hk_status find_blocks(hk_reduction *r)
+{
+    int count = r->manifold->model->vertex_count;
+    if (!r->manifold->cavities) return HK_OK;
+    r->block_of = HK_ARRAY(int32_t, count);
+    if (!r->block_of) return HK_NO_MEMORY;
+    for (int v = 0; v < count; v++) r->block_of[v] = -1;
+    for (int b = 0; b < r->assembly->pattern.count; b++) r->block_of[r->assembly->vertex[b]] = b;
+    return HK_OK;
+}
+
 static hk_status build(hk_reduction *r, bool ordered)
 {
     size_t most = (size_t)hk_max_int(1, r->manifold->most);
@@ -128,6 +153,7 @@ static hk_status build(hk_reduction *r, bool ordered)
     r->matrix = HK_ARRAY(double, most *most);
     r->unknowns = HK_ARRAY(double, most);
     if (!r->own || !r->of_tree || !r->matrix || !r->unknowns) return HK_NO_MEMORY;
+    HK_TRY(find_blocks(r));
     HK_TRY(number_blocks(r, ordered));
     r->values = HK_ARRAY(double, hk_pattern_size(&r->pattern));
     r->right = HK_ARRAY(double, 3 * (size_t)r->pattern.count);
@@ -160,6 +186,7 @@ void hk_reduction_free(hk_reduction *r)
     hk_free(r->right);
     hk_free(r->matrix);
     hk_free(r->unknowns);
+    hk_free(r->block_of);
     hk_free(r);
 }
 
@@ -321,11 +348,51 @@ static void add_tree(hk_reduction *r, int tree, const double *gradient)
         }
 }
 
-void hk_reduction_set(hk_reduction *r, const double *lower, const double *gradient)
+// −λ ∇²V of one edge of a triangle: with that multiplier the tangent directions see what is of
+// second order in the equation V = const.
+static void add_edge(hk_reduction *r, const double x[9], int k, int64_t first, double pressure)
+{
+    const hk_manifold *m = r->manifold;
+    int64_t a = first + k, b = first + (k + 1) % 3;
+    int32_t row = block_at(r, a), column = block_at(r, b);
+    if (row < 0 || column < 0) return;
+    double d[3], H[3][3] = {{0}};
+    hk_volume_twist(x, k, d);
+    for (int i = 0; i < 3; i++) {
+        int j = (i + 1) % 3, l = (i + 2) % 3;
+        H[j][l] = pressure * d[i];
+        H[l][j] = -pressure * d[i];
+    }
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j < 3; j++)
+            if (m->cavity_held[m->cavity_corner[a]] >> i & 1 ||
+                m->cavity_held[m->cavity_corner[b]] >> j & 1)
+                H[i][j] = 0;
+    vertex_columns from = columns_of(r, row), to = columns_of(r, column);
+    add_reduced(r, &from, &to, H, false);
+}
+
+static void add_cavity(hk_reduction *r, int number, const double *x, const double *gradient)
+{
+    const hk_manifold *m = r->manifold;
+    const hk_manifold_cavity *c = &m->cavities[number];
+    double pressure = hk_manifold_pressure(m, number, gradient);
+    for (int n = c->triangle_start; n < c->triangle_start + c->triangle_count; n++) {
+        double at[9];
+        for (int i = 0; i < 3; i++)
+            memcpy(at + 3 * i,
+                   x + 4 * (int64_t)m->cavity_vertex[m->cavity_corner[3 * (int64_t)n + i]],
+                   3 * sizeof(double));
+        for (int k = 0; k < 3; k++) add_edge(r, at, k, 3 * (int64_t)n, pressure);
+    }
+}
+
+void hk_reduction_set(hk_reduction *r, const double *lower, const double *x, const double *gradient)
 {
     memset(r->values, 0, sizeof(double) * (size_t)hk_pattern_size(&r->pattern));
     for (int b = 0; b < r->assembly->pattern.count; b++) add_column(r, lower, b);
     for (int n = 0; n < r->manifold->constraints->tree_count; n++) add_tree(r, n, gradient);
+    for (int n = 0; n < r->manifold->cavity_count && gradient; n++) add_cavity(r, n, x, gradient);
 }
 
 // ---------------------------------------------------------------- vectors

@@ -18,15 +18,18 @@ typedef struct hk_reduction {
     double *right;                // [3 pattern.count]
     double *matrix;               // [most][most] of one tree, workspace
     double *unknowns;             // [most]
+    int32_t *block_of;            // [vertex_count] H's; -1: none. NULL: there are no cavities
 } hk_reduction;
 
 // ordered: for elimination.
 hk_status hk_reduction_create(hk_manifold *manifold, const hk_assembly *assembly, bool ordered,
                               hk_reduction **reduction);
 void hk_reduction_free(hk_reduction *reduction);
-// K at the state where the manifold stands, from H (lower) and the gradient over vertices, which
-// may be NULL: without the curvature.
-void hk_reduction_set(hk_reduction *r, const double *lower, const double *gradient);
+// K at the state x where the manifold stands, from H (lower) and the gradient over vertices, which
+// may be NULL: without the curvature. (Of cavities it has that, too; their equations are for the
+// solution.)
+void hk_reduction_set(hk_reduction *r, const double *lower, const double *x,
+                      const double *gradient);
 // Where the blocks are, [pattern.count][4] m: vertices of their own, the middles of parts.
 void hk_reduction_positions(const hk_reduction *r, const double *x, double *position);
 // right = −Jᵀ gradient, and direction = J solution.

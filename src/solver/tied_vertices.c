@@ -28,8 +28,7 @@ void hk_tied_release(hk_tied_vertices *t)
 
 static bool is_tied(const hk_tied_vertices *t, int64_t vertex)
 {
-    int part = t->manifold->part_of[vertex];
-    return part >= 0 && t->manifold->parts[part].tree >= 0;
+    return hk_manifold_ties(t->manifold, vertex);
 }
 
 // Tied vertices of x into q.
@@ -78,7 +77,7 @@ void hk_tied_after(hk_tied_vertices *t)
     for (int64_t k = 0; k < 4 * (int64_t)v->problem->vertex_count; k++) t->now[k] -= t->before[k];
     read_weights(t);
     hk_manifold_stand(t->manifold, t->before);
-    hk_manifold_tangent(t->manifold, HK_ALL_TREES, t->weight, t->now);
+    hk_manifold_tangent(t->manifold, HK_ALL_TIES, t->weight, t->now);
     go(t, 1);
 }
 
@@ -88,7 +87,7 @@ void hk_tied_at_rest(hk_tied_vertices *t, const double *inverse, double *vector)
     for (int64_t k = 0; k < 4 * (int64_t)t->vertices->problem->vertex_count; k++)
         t->weight[k] = inverse[k] > 0 ? 1 / inverse[k] : 0;
     hk_manifold_stand(t->manifold, t->manifold->rest);
-    hk_manifold_tangent(t->manifold, HK_ALL_TREES, t->weight, vector);
+    hk_manifold_tangent(t->manifold, HK_ALL_TIES, t->weight, vector);
 }
 
 // ---------------------------------------------------------------- steps of tied vertices alone
@@ -120,7 +119,7 @@ void hk_tied_step(hk_tied_vertices *t, const hk_tied_calls *calls, bool careful)
         for (int64_t i = 4 * k; i < 4 * k + 3; i++)
             d[i] = is_tied(t, k) && t->weight[i] > 0 ? -g[i] / t->weight[i] : 0;
     hk_manifold_stand(t->manifold, t->before);
-    hk_manifold_tangent(t->manifold, HK_ALL_TREES, t->weight, d);
+    hk_manifold_tangent(t->manifold, HK_ALL_TIES, t->weight, d);
     for (int64_t i = 0; i < 4 * count; i++) here += g[i] * d[i];
     if (!(here < 0)) return;
     go(t, 1);

@@ -107,10 +107,8 @@ static hk_status allocate(vbd *s, hk_problem *p)
     s->own_held = HK_ARRAY(uint8_t, p->vertex_count);
     s->diagonal = HK_ZEROS(double, 4 * (size_t)p->vertex_count);
     if (!s->before || !s->diagonal || !s->own_held) return HK_NO_MEMORY;
-    for (int k = 0; k < p->vertex_count; k++) {
-        int part = p->manifold ? p->manifold->part_of[k] : HK_NO_PART;
-        s->own_held[k] = p->held[k] || (part >= 0 && p->manifold->parts[part].tree >= 0);
-    }
+    for (int k = 0; k < p->vertex_count; k++)
+        s->own_held[k] = p->held[k] || (p->manifold && hk_manifold_ties(p->manifold, k));
     s->live_version = p->terms->live ? p->terms->live->shape_version : 0;
     return hk_vertex_blocks_create(s->view->terms, s->own_held, &s->vertex_blocks);
 }

@@ -11,6 +11,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "math/closed_volume.h"
 #include "model/conditions.h"
 #include "term/stencil.h"
 
@@ -37,19 +38,10 @@ static const chamber *chamber_of(const hk_element *e)
     return e->owner;
 }
 
-// ∇V of a triangle's corners: V = Σ a·(b × c)/6.
+// ∇V of a triangle's corners.
 static double volume_gradient(const chamber *c, const double *x, double g[9])
 {
-    double at[9];
-    for (int i = 0; i < 9; i++) at[i] = x[i] - c->origin[i % 3];
-    for (int k = 0; k < 3; k++) {
-        const double *u = at + 3 * ((k + 1) % 3), *v = at + 3 * ((k + 2) % 3);
-        for (int i = 0; i < 3; i++) {
-            int j = (i + 1) % 3, l = (i + 2) % 3;
-            g[3 * k + i] = (u[j] * v[l] - u[l] * v[j]) / 6;
-        }
-    }
-    return at[0] * g[0] + at[1] * g[1] + at[2] * g[2];
+    return hk_volume_of_triangle(c->origin, x, g);
 }
 
 // What one triangle has of −(p − p') V, for how the energy changes as one vertex moves.
@@ -70,14 +62,14 @@ static void hessian(const hk_element *e, const double *x, double *h)
 {
     for (int i = 0; i < 81; i++) h[i] = 0;
     for (int k = 0; k < 3; k++) {
-        int a = k, b = (k + 1) % 3, c = (k + 2) % 3;
+        int a = k, b = (k + 1) % 3;
         double d[3];
-        for (int i = 0; i < 3; i++)
-            d[i] = -chamber_of(e)->excess / 12 * (x[3 * a + i] + x[3 * b + i] - 2 * x[3 * c + i]);
+        hk_volume_twist(x, k, d);
         for (int i = 0; i < 3; i++) {
             int j = (i + 1) % 3, l = (i + 2) % 3;
-            h[9 * (3 * a + j) + 3 * b + l] = h[9 * (3 * b + l) + 3 * a + j] = -d[i];
-            h[9 * (3 * a + l) + 3 * b + j] = h[9 * (3 * b + j) + 3 * a + l] = d[i];
+            double value = chamber_of(e)->excess * d[i];
+            h[9 * (3 * a + j) + 3 * b + l] = h[9 * (3 * b + l) + 3 * a + j] = value;
+            h[9 * (3 * a + l) + 3 * b + j] = h[9 * (3 * b + j) + 3 * a + l] = -value;
         }
     }
 }

@@ -1,8 +1,9 @@
-// What users ask of rigid parts and joints.
+// What users ask of rigid parts, joints and what keeps its volume.
 #include "model/constraints.h"
 
 #include <math.h>
 
+#include "math/closed_volume.h"
 #include "math/dense.h"
 #include "solver/manifold.h"
 #include "world/world.h"
@@ -138,6 +139,30 @@ hk_status hk_world_joint_state(const hk_world *w, int number, hk_joint_state *st
         square += pow(apart[i] - (j->kind == HK_JOINT_SLIDER ? along * s.axis[i] : 0), 2);
     s.error = sqrt(square);
     find_turn(j, a, b, &s);
+    *state = s;
+    return HK_OK;
+}
+
+hk_status hk_world_cavity_state(const hk_world *w, int number, hk_cavity_state *state)
+{
+    if (!w || !state)
+        return hk_fail(HK_BAD_INPUT, "hk_world_cavity_state: world and state are needed");
+    if (number < 0 || number >= hk_model_cavity_count(w->model))
+        return hk_fail(HK_BAD_INPUT, "there is no constraint on a volume %d (the model has %d)",
+                       number, hk_model_cavity_count(w->model));
+    const hk_constraints *c = w->model->constraints;
+    const hk_cavity *cavity = &c->cavities[number];
+    const int32_t *corner = c->cavity_triangles + 3 * (int64_t)cavity->triangle_start;
+    const double *x = hk_world_positions(w);
+    hk_cavity_state s = {.goal = hk_cavity_goal(cavity, w->time)};
+    for (int k = 0; k < cavity->triangle_count; k++) {
+        double at[9], g[9];
+        for (int i = 0; i < 3; i++)
+            memcpy(at + 3 * i, x + 3 * (int64_t)corner[3 * (int64_t)k + i], 3 * sizeof(double));
+        s.volume += hk_volume_of_triangle(x + 3 * (int64_t)corner[0], at, g);
+    }
+    if (w->problem && w->problem->manifold)
+        s.pressure = w->problem->manifold->cavities[number].pressure;
     *state = s;
     return HK_OK;
 }

@@ -109,7 +109,11 @@ hk_status hk_world_check_state(hk_world *w, const double *x)
     bool soft =
         c->settings->law == HK_CONTACT_PENALTY || c->settings->law == HK_CONTACT_SPRING_DAMPER;
     if (soft) return HK_OK;  // or by the law
-    if (c->settings->overlap == HK_OVERLAP_REFUSE) return hk_terms_check(w->problem->terms, x);
+    if (c->settings->overlap == HK_OVERLAP_REFUSE) {
+        HK_TRY(hk_terms_check(w->problem->terms, x));
+        w->contact.certified = c->settings->certify;  // by the same arithmetic
+        return HK_OK;
+    }
     HK_TRY(find_overlap(c, x, &any, text, sizeof text));
     if (!any && !w->contact.recovering) return HK_OK;
     if (any) HK_TRY(hk_contacts_begin_recovery(c));

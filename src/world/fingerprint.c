@@ -193,6 +193,11 @@ static uint64_t hash_parts(uint64_t h, const hk_constraints *c, int vertex_count
         h = HASH(h, p->at);
         h = HASH(h, p->axis);
     }
+    h = HASH_ARRAY(h, c->cavity_triangles, 3 * (int64_t)c->cavity_triangle_count);
+    for (int k = 0; k < c->cavity_count; k++) {
+        h = HASH(h, c->cavities[k].volume);
+        h = hash_factor(h, c->cavities[k].factor);
+    }
     return h;
 }
 

@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "model/partition.h"
+#include "solver/manifold.h"
 #include "solver/held_components.h"
 #include "world/world.h"
 
@@ -25,6 +26,7 @@ static void place_in_pose(void *context, double fraction, double *x)
     }
     hk_world_place_axes(w, x);
     hk_problem_set_load(w->problem, fraction);
+    if (w->problem->manifold) hk_manifold_aim(w->problem->manifold, fraction);
     hk_terms_place(w->problem->terms, &(hk_when){.by_fraction = true, .fraction = fraction});
 }
 
@@ -68,6 +70,7 @@ static hk_status prepare_pose(hk_world *w)
 static hk_status keep_pose(hk_world *w)
 {
     size_t bytes = 4 * sizeof(double) * (size_t)w->model->vertex_count;
+    hk_problem_find_pressures(w->problem, w->next, w->good);
     memset(w->guess, 0, bytes);
     const double *known[HK_KNOWN_COUNT] = {
         [HK_KNOWN_X] = w->next, [HK_KNOWN_V] = w->guess, [HK_KNOWN_V_BEFORE] = w->guess};
@@ -115,6 +118,7 @@ static hk_status pose_and_report(hk_world *w, hk_step_report *report)
     HK_TRY(hk_problem_begin_pose(p));
     p->shift = rigid_shift(w);
     memcpy(w->next, w->x, 4 * sizeof(double) * (size_t)p->vertex_count);
+    if (p->manifold) hk_manifold_begin_volumes(p->manifold, w->x, NAN);
     hk_continuation c = {.problem = p,
                          .method = w->method,
                          .solver = w->solver,

@@ -1,4 +1,5 @@
 // What the next step of a world depends on, to a file and back.
+#include "solver/manifold.h"
 #include "world/state.h"
 
 #include <stdio.h>
@@ -55,6 +56,12 @@ static void remember_contact(hk_world *w, hk_stream *s)
     if (c) hk_contacts_remember(c, s);
 }
 
+static void remember_pressures(const hk_problem *p, hk_stream *s)
+{
+    for (int n = 0; p->manifold && n < p->manifold->cavity_count; n++)
+        HK_STREAM(s, p->manifold->cavities[n].pressure);
+}
+
 // A step on a GPU remembers on its own, and that stays there.
 void hk_world_remember(hk_world *w, bool with_solver, hk_stream *s)
 {
@@ -65,6 +72,7 @@ void hk_world_remember(hk_world *w, bool with_solver, hk_stream *s)
     if (s->reading && s->status == HK_OK)
         hk_terms_place(w->problem->terms, &(hk_when){.time = w->time});
     remember_contact(w, s);
+    remember_pressures(w->problem, s);
     hk_view *view = w->method->view ? w->method->view(w->solver) : NULL;
     remember_blend(w->problem->terms, w->model->tet_count, s);
     if (!with_solver) return;

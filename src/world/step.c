@@ -32,6 +32,7 @@ static void place_in_time(void *context, double fraction, double *x)
     const hk_model *m = path->world->model;
     double time = path->from + fraction * (path->to - path->from);
     hk_terms_place(path->world->problem->terms, &(hk_when){.time = time});
+    if (path->world->problem->manifold) hk_manifold_aim(path->world->problem->manifold, fraction);
     for (int k = 0; k < m->vertex_count; k++)
         if (path->world->problem->held[k]) {
             int v = m->order[k];
@@ -228,6 +229,10 @@ static hk_status take_stage(hk_world *w, int number, const hk_stage *stage, doub
     // Where something is in the way, things stay where they are until bodies have gone ahead.
     bool guarded = hk_terms_guarded(p->terms);
     hk_terms_place(p->terms, &(hk_when){.time = guarded ? path.from : path.to});
+    if (p->manifold) {
+        hk_manifold_begin_volumes(p->manifold, path.x, path.to);
+        hk_manifold_aim(p->manifold, guarded ? 0 : 1);
+    }
     if (w->method->integrate) return integrate(w, &path, solved);
     if (w->method->direct && guarded) return go_directly_guarded(w, &path, solved);
     if (w->method->direct) return go_directly(w, &path, solved);
@@ -371,6 +376,7 @@ static void keep_velocities(hk_world *w)
 // w->next, the end of the last stage, becomes the state, `far` times as far.
 static hk_status end_step(hk_world *w, const hk_stage *stage, double far)
 {
+    hk_problem_find_pressures(w->problem, w->next, w->good);
     hk_swap_vectors(&w->v, &w->v_before);
     if (w->method->integrate)
         hk_swap_vectors(&w->v, &w->guess);
