@@ -142,19 +142,16 @@ static hk_status write_part(hk_cluster_part *part, hk_world_def *def, hk_stream 
 
 static hk_status send_parts(hk_cluster *c, const hk_model *model, hk_world_def *def)
 {
-    hk_part_pieces pieces = {0};
-    int32_t *owner = HK_ARRAY(int32_t, model->vertex_count);
-    hk_status status = owner ? HK_OK : HK_NO_MEMORY;
-    if (status == HK_OK) status = check_def(def);
+    hk_part_source source = {0};
+    hk_status status = check_def(def);
     if (status == HK_OK) status = hk_part_check(model);
-    if (status == HK_OK) status = hk_part_owners(model, c->size, owner);
-    if (status == HK_OK) status = hk_part_find_pieces(model, &pieces);
+    if (status == HK_OK) status = hk_part_source_create(model, c->size, &source);
     for (int r = c->size - 1; r > 0; r--) {
         hk_cluster_part part;
         hk_stream s = {0};
         bool made = false;
         if (status == HK_OK) {
-            status = hk_part_cut(model, owner, &pieces, r, &part);
+            status = hk_part_cut(&source, r, &part);
             made = status == HK_OK;
         }
         if (status == HK_OK) status = write_part(&part, def, &s);
@@ -162,9 +159,8 @@ static hk_status send_parts(hk_cluster *c, const hk_model *model, hk_world_def *
         send_bytes(c->comm, r, s.data, status == HK_OK ? (int64_t)s.size : -1);
         hk_stream_free(&s);
     }
-    if (status == HK_OK) status = hk_part_cut(model, owner, &pieces, 0, &c->part);
-    hk_part_pieces_release(&pieces);
-    hk_free(owner);
+    if (status == HK_OK) status = hk_part_cut(&source, 0, &c->part);
+    hk_part_source_release(&source);
     return status;
 }
 
@@ -191,6 +187,7 @@ static const hk_partition_ops *ops(void)
     made = (hk_partition_ops){.sum = hk_exchange_sum,
                               .max = hk_exchange_max,
                               .share = hk_exchange_share,
+                              .least = hk_exchange_least,
                               .matrix = hk_petsc_matrix};
     return &made;
 }

@@ -65,6 +65,7 @@ void hk_exchange_release(hk_cluster *cluster);
 void hk_exchange_sum(hk_partition *partition, double *values, int count);
 void hk_exchange_max(hk_partition *partition, double *values, int count);
 void hk_exchange_share(hk_partition *partition, double *vector);
+void hk_exchange_least(hk_partition *partition, double *vector);
 // Values of owners to those who have the vertices as ghosts.
 void hk_exchange_spread(hk_cluster *cluster, double *vector);
 

@@ -1,7 +1,7 @@
 // Sums over processes, and sums of vertices that several of them know.
 //
 // Sums go to rank 0 and come back from there, so that all have the same bits. Vertices: ghosts go
-// to their owners, which add them up in the order of the ranks, and come back as sums.
+// to their owners, which add them up in the order of the ranks (or take the least), and come back.
 #include <stdlib.h>
 
 #include "cluster/cluster.h"
@@ -44,8 +44,18 @@ static void count_message(hk_cluster *c, int numbers)
     c->message_bytes += (int64_t)sizeof(double) * numbers;
 }
 
-// Ghosts to owners, which add them.
-static void collect(hk_cluster *c, double *vector)
+static double sum_of(double a, double b)
+{
+    return a + b;
+}
+
+static double least_of(double a, double b)
+{
+    return b < a ? b : a;
+}
+
+// Ghosts to owners, which combine them.
+static void collect(hk_cluster *c, double *vector, double combine_two(double, double))
 {
     int n = 0;
     for (int k = 0; k < c->neighbour_count; k++) {
@@ -66,7 +76,10 @@ static void collect(hk_cluster *c, double *vector)
     for (int k = 0; k < c->neighbour_count; k++) {
         const hk_neighbour *b = &c->neighbours[k];
         for (int64_t v = 0; v < b->own_count; v++)
-            for (int i = 0; i < 3; i++) vector[4 * (int64_t)b->own[v] + i] += b->own_box[3 * v + i];
+            for (int i = 0; i < 3; i++) {
+                double *to = &vector[4 * (int64_t)b->own[v] + i];
+                *to = combine_two(*to, b->own_box[3 * v + i]);
+            }
     }
 }
 
@@ -103,13 +116,22 @@ void hk_exchange_spread(hk_cluster *c, double *vector)
     c->exchange_s += hk_now() - clock;
 }
 
-void hk_exchange_share(hk_partition *p, double *vector)
+static void collect_and_spread(hk_cluster *c, double *vector, double combine_two(double, double))
 {
-    hk_cluster *c = hk_cluster_of(p);
     double clock = hk_now();
-    collect(c, vector);
+    collect(c, vector, combine_two);
     spread(c, vector);
     c->exchange_s += hk_now() - clock;
+}
+
+void hk_exchange_share(hk_partition *p, double *vector)
+{
+    collect_and_spread(hk_cluster_of(p), vector, sum_of);
+}
+
+void hk_exchange_least(hk_partition *p, double *vector)
+{
+    collect_and_spread(hk_cluster_of(p), vector, least_of);
 }
 
 // ---------------------------------------------------------------- who shares what

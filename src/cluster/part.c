@@ -9,7 +9,6 @@
 hk_status hk_part_check(const hk_model *m)
 {
     const char *what = NULL;
-    if (m->contact) what = "contact and obstacles";
     if (m->point_springs) what = "springs between points and seams";
     if (m->constraints) what = "rigid parts, joints and constraints";
     if (hk_model_tears(m)) what = "tearing and cutting";
@@ -25,7 +24,9 @@ hk_status hk_part_check(const hk_model *m)
         if (m->bodies[b].start_posed || m->bodies[b].start_state)
             what = "bodies that begin in a state of their own (\"initial\")";
     }
-    return what ? hk_fail(HK_UNSUPPORTED, "backend petsc has no %s: use backend cpu", what) : HK_OK;
+    if (what) return hk_fail(HK_UNSUPPORTED, "backend petsc has no %s: use backend cpu", what);
+    what = hk_part_contact_unknown(m);
+    return what ? hk_fail(HK_UNSUPPORTED, "backend petsc: %s", what) : HK_OK;
 }
 
 // ---------------------------------------------------------------- what a part has
@@ -36,6 +37,7 @@ typedef struct chosen {
 } chosen;
 
 typedef struct cut {
+    const hk_part_source *source;
     const hk_model *whole;
     const int32_t *owner;
     const hk_part_pieces *pieces;
@@ -346,6 +348,7 @@ static bool take_partition(cut *c)
     hk_cluster_part *part = c->part;
     hk_partition *g = &part->partition;
     size_t n = (size_t)m->vertex_count;
+    g->leads = c->number == 0;
     g->vertex_count = m->vertex_count;
     g->mine = HK_ARRAY(uint8_t, n);
     part->owner = HK_ARRAY(int32_t, n);
@@ -382,6 +385,7 @@ static hk_status cut_all(cut *c)
     hk_model *m = c->model;
     memset(c->local, 0xff, sizeof *c->local * (size_t)w->vertex_count);
     HK_TRY(choose_elements(c));
+    hk_part_surface_vertices(c->source, c->number, c->local);
     HK_TRY(choose_vertices(c));
     m->references = 1;
     m->family = w->family;
@@ -390,20 +394,21 @@ static hk_status cut_all(cut *c)
     bool well = take_vertices(c) && take_tets(c) && take_links(c) && take_motions(c) &&
                 take_bodies(c) && take_conditions(c);
     HK_TRY(well ? hk_model_order_links(m) : HK_NO_MEMORY);
-    return take_partition(c) ? HK_OK : HK_NO_MEMORY;
+    if (!take_partition(c)) return HK_NO_MEMORY;
+    return hk_part_take_contact(c->source, c->number, c->local, c->part);
 }
 
-hk_status hk_part_cut(const hk_model *whole, const int32_t *owner, const hk_part_pieces *pieces,
-                      int number, hk_cluster_part *part)
+hk_status hk_part_cut(const hk_part_source *source, int number, hk_cluster_part *part)
 {
     *part = (hk_cluster_part){.model = HK_NEW(hk_model)};
-    cut c = {.whole = whole,
-             .owner = owner,
-             .pieces = pieces,
+    cut c = {.source = source,
+             .whole = source->model,
+             .owner = source->owner,
+             .pieces = &source->pieces,
              .number = number,
              .part = part,
              .model = part->model,
-             .local = HK_ARRAY(int32_t, whole->vertex_count)};
+             .local = HK_ARRAY(int32_t, source->model->vertex_count)};
     hk_status status = c.model && c.local ? cut_all(&c) : HK_NO_MEMORY;
     const chosen all[] = {c.vertices,    c.tets,   c.triangles, c.springs,  c.bends,
                           c.attachments, c.shells, c.hinges,    c.pressures};
@@ -411,6 +416,24 @@ hk_status hk_part_cut(const hk_model *whole, const int32_t *owner, const hk_part
     hk_free(c.local);
     if (status != HK_OK) hk_part_release(part);
     return status;
+}
+
+hk_status hk_part_source_create(const hk_model *whole, int count, hk_part_source *source)
+{
+    *source = (hk_part_source){.model = whole, .owner = HK_ARRAY(int32_t, whole->vertex_count)};
+    hk_status status = source->owner ? hk_part_owners(whole, count, source->owner) : HK_NO_MEMORY;
+    if (status == HK_OK) status = hk_part_find_pieces(whole, &source->pieces);
+    if (status == HK_OK && whole->contact) status = hk_part_surface_create(whole, &source->surface);
+    if (status != HK_OK) hk_part_source_release(source);
+    return status;
+}
+
+void hk_part_source_release(hk_part_source *source)
+{
+    hk_part_pieces_release(&source->pieces);
+    hk_part_surface_free(source->surface);
+    hk_free(source->owner);
+    *source = (hk_part_source){0};
 }
 
 void hk_part_release(hk_cluster_part *p)
@@ -422,6 +445,7 @@ void hk_part_release(hk_cluster_part *p)
     hk_free(p->partition.tet);
     hk_free(p->partition.first);
     hk_free(p->partition.pieces);
+    hk_part_surface_free(p->partition.surface);
     hk_free(p->owner);
     *p = (hk_cluster_part){0};
 }

@@ -1,10 +1,9 @@
 // A part as bytes, both ways.
-#include "cluster/part.h"
+#include "cluster/part_stream.h"
 #include "model/conditions.h"
 #include "model/sheet.h"
 
-// An array, or NULL, of a count that is known.
-static void put_array(hk_stream *s, void *array, int64_t count, size_t size)
+void hk_put_array(hk_stream *s, void *array, int64_t count, size_t size)
 {
     void **at = array;
     bool there = *at != NULL;
@@ -16,17 +15,15 @@ static void put_array(hk_stream *s, void *array, int64_t count, size_t size)
     else
         hk_stream_bytes(s, *at, (size_t)count * size);
 }
-#define PUT_ARRAY(s, array, count) put_array(s, &(array), count, sizeof *(array))
 
-static void put_text(hk_stream *s, char **text)
+void hk_put_text(hk_stream *s, char **text)
 {
     int64_t length = *text ? (int64_t)strlen(*text) + 1 : 0;
     HK_STREAM(s, length);
-    put_array(s, text, length, 1);
+    hk_put_array(s, text, length, 1);
 }
 
-// What it is made of, and made anew from that.
-static void put_factor(hk_stream *s, hk_time_factor **factor)
+void hk_put_factor(hk_stream *s, hk_time_factor **factor)
 {
     bool there = *factor != NULL;
     HK_STREAM(s, there);
@@ -37,8 +34,8 @@ static void put_factor(hk_stream *s, hk_time_factor **factor)
     double *table = (double *)(uintptr_t)hk_time_factor_table(*factor, &count);
     HK_STREAM(s, over);
     HK_STREAM(s, count);
-    put_text(s, &formula);
-    put_array(s, &table, 2 * count, sizeof *table);
+    hk_put_text(s, &formula);
+    hk_put_array(s, &table, 2 * count, sizeof *table);
     if (!s->reading) return;
     hk_factor_def def = {
         .formula = formula, .table = table, .table_count = (int)count, .over = over};
@@ -54,13 +51,13 @@ static void put_body(hk_stream *s, hk_body *b)
                             &b->fix_count,    &b->move_count,     &b->motion_start};
     for (int k = 0; k < HK_COUNT_OF(numbers); k++) HK_STREAM(s, *numbers[k]);
     HK_STREAM(s, b->sheet);
-    put_text(s, &b->name);
+    hk_put_text(s, &b->name);
     int names = b->fix_count + b->move_count;
     if (s->status == HK_OK && s->reading) {
         b->constraint_names = HK_ZEROS(char *, names);
         if (!b->constraint_names) s->status = HK_NO_MEMORY;
     }
-    for (int k = 0; k < names && s->status == HK_OK; k++) put_text(s, &b->constraint_names[k]);
+    for (int k = 0; k < names && s->status == HK_OK; k++) hk_put_text(s, &b->constraint_names[k]);
 }
 
 static void put_bodies(hk_stream *s, hk_model *m)
@@ -86,14 +83,14 @@ static void put_motions(hk_stream *s, hk_model *m)
         hk_time_factor *factor = m->motions[k].factor;
         HK_STREAM(s, m->motions[k]);
         m->motions[k].factor = factor;  // not the pointer of another process
-        put_factor(s, &m->motions[k].factor);
+        hk_put_factor(s, &m->motions[k].factor);
     }
 }
 
 static void put_load(hk_stream *s, hk_timed_load *load)
 {
     HK_STREAM(s, load->count);
-    put_factor(s, &load->factor);
+    hk_put_factor(s, &load->factor);
     PUT_ARRAY(s, load->vertex, load->count);
     PUT_ARRAY(s, load->force, 3 * (int64_t)load->count);
 }
@@ -110,7 +107,7 @@ static void put_conditions(hk_stream *s, hk_model *m)
     if (s->status != HK_OK) return;
     hk_conditions *c = m->conditions;
     int loads = c->load_count, factors = c->factor_count;
-    put_factor(s, &c->gravity);
+    hk_put_factor(s, &c->gravity);
     HK_STREAM(s, loads);
     HK_STREAM(s, factors);
     if (s->reading && s->status == HK_OK) {
@@ -120,7 +117,7 @@ static void put_conditions(hk_stream *s, hk_model *m)
         if (s->status == HK_OK) c->load_count = loads, c->factor_count = factors;
     }
     for (int k = 0; k < c->load_count && s->status == HK_OK; k++) put_load(s, &c->loads[k]);
-    for (int k = 0; k < c->factor_count && s->status == HK_OK; k++) put_factor(s, &c->factors[k]);
+    for (int k = 0; k < c->factor_count && s->status == HK_OK; k++) hk_put_factor(s, &c->factors[k]);
     HK_STREAM(s, c->pressure_count);
     PUT_ARRAY(s, c->pressures, c->pressure_count);
 }
@@ -173,11 +170,13 @@ static void put_model(hk_stream *s, hk_model *m)
     put_motions(s, m);
     put_bodies(s, m);
     put_conditions(s, m);
+    hk_put_contact(s, &m->contact);
 }
 
 static void put_partition(hk_stream *s, hk_cluster_part *p)
 {
     hk_partition *g = &p->partition;
+    HK_STREAM(s, g->leads);
     HK_STREAM(s, g->vertex_count);
     HK_STREAM(s, g->piece_count);
     HK_STREAM(s, g->rigid_count);
@@ -191,6 +190,7 @@ static void put_partition(hk_stream *s, hk_cluster_part *p)
     PUT_ARRAY(s, g->first, 2 * (int64_t)p->model->body_count);
     PUT_ARRAY(s, g->pieces, g->piece_count);
     PUT_ARRAY(s, p->owner, n);
+    hk_put_surface(s, &g->surface);
 }
 
 void hk_part_stream(hk_stream *s, hk_cluster_part *p)

@@ -94,6 +94,7 @@ static void print_summary(const hc_run *run, const totals *t, const hk_greatest 
     if (r->count > 0)
         fprintf(to, "  residual    %.4g N (relative %.3g)\n", r->records[r->count - 1].residual,
                 r->relative_residual);
+    cli_results_print_contact(to, r, c->part.model);
     fprintf(to, "  displaced   at most %.6g m: vertex %d of body %d\n", g->displacement, g->vertex,
             g->displacement_body);
     if (run->plan.stem && run->frame_count > 0)

@@ -57,6 +57,7 @@ void hc_pose(hc_run *run)
     if (hk_world_pose(world, &report) != HK_OK) hc_die(run, "%s", hk_error());
     hk_world_set_monitor(world, NULL, NULL);
     cli_results_add(&run->results, &report);
+    cli_results_add_contact(&run->results, world);  // sums over all processes
     judge_pose(run, &report);
     hc_write_frame(run);
     bool found = run->results.outcome != HK_OUTCOME_FAILED;
@@ -72,6 +73,7 @@ static bool take_step(hc_run *run, int step)
     hk_world *world = run->cluster->world;
     if (hk_world_step(world, &report) != HK_OK) hc_die(run, "step %d: %s", step, hk_error());
     cli_results_add(results, &report);
+    cli_results_add_contact(results, world);  // sums over all processes
     if (hk_reason_outcome(report.reason) == HK_OUTCOME_FAILED) {
         cli_results_fail(results, "step %d failed (%s)%s%s; the state before it, t = %g s, is kept",
                          step, hk_reason_name(report.reason), report.detail[0] ? ": " : "",

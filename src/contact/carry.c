@@ -45,5 +45,5 @@ bool hk_contacts_carry(hk_contacts *c, const uint8_t *held)
             if (hk_contact_touches(c->settings, c->side[p], side)) any |= carry(c, plane, p);
         }
     }
-    return any;
+    return hk_partition_any(c->model->partition, any);
 }

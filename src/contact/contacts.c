@@ -38,28 +38,26 @@ static hk_status make_surface(const hk_model *m, hk_surface **surface)
     return status;
 }
 
-static hk_status number_points(hk_contacts *c, const hk_surface *s)
+static void mark_points(hk_contacts *c, int64_t count, const int32_t *vertices)
 {
-    const hk_model *m = c->model;
-    c->point_of = HK_ARRAY(int32_t, m->vertex_count);
-    if (!c->point_of) return HK_NO_MEMORY;
-    for (int k = 0; k < m->vertex_count; k++) c->point_of[k] = -1;
-    for (int64_t k = 0; k < 3 * (int64_t)s->triangle_count; k++)
-        c->point_of[m->place[s->triangles[k]]] = 0;
-    for (int64_t k = 0; k < 2 * (int64_t)m->line_count; k++) c->point_of[m->place[m->lines[k]]] = 0;
-    for (int k = 0; k < m->vertex_count; k++)
+    for (int64_t k = 0; k < count; k++) c->point_of[c->model->place[vertices[k]]] = 0;
+}
+
+// Those that are marked, in their order, and those of the obstacles; edges and triangles of bodies
+// have been counted.
+static void number_points(hk_contacts *c)
+{
+    for (int k = 0; k < c->model->vertex_count; k++)
         if (c->point_of[k] == 0) c->point_of[k] = c->body_points++;
     c->point_count = c->body_points;
-    c->edge_count = c->body_edges = s->edge_count;
-    c->triangle_count = c->body_triangles = s->triangle_count;
-    c->line_count = s->line_count;
+    c->edge_count = c->body_edges;
+    c->triangle_count = c->body_triangles;
     for (int k = 0; k < c->settings->obstacle_count; k++) {
         const hk_obstacle *o = &c->settings->obstacles[k];
         c->point_count += o->shape == HK_OBSTACLE_PLANE ? 2 : o->vertex_count;
         c->edge_count += o->edge_count;
         c->triangle_count += o->triangle_count;
     }
-    return HK_OK;
 }
 
 static hk_status allocate(hk_contacts *c)
@@ -96,7 +94,8 @@ static hk_status allocate(hk_contacts *c)
                     c->placed && c->x && c->base && c->from && c->kept && c->seen && c->aim &&
                     c->move && c->part && c->side_part && c->body_of && c->boxes && c->uses.start &&
                     c->slide_uses.start;
-    return complete ? HK_OK : HK_NO_MEMORY;
+    if (c->model->partition) c->shared = HK_ARRAY(double, 4 * (size_t)c->model->vertex_count);
+    return complete && (c->shared || !c->model->partition) ? HK_OK : HK_NO_MEMORY;
 }
 
 double hk_contacts_triangle_area(const hk_contacts *c, const int32_t triangle[3])
@@ -125,21 +124,29 @@ static void take_lines(hk_contacts *c, const hk_surface *s)
     }
 }
 
+static void take_points(hk_contacts *c)
+{
+    const hk_model *m = c->model;
+    for (int b = 0; b < m->body_count; b++)
+        for (int v = 0; v < m->bodies[b].vertex_count; v++)
+            c->body_of[m->place[m->bodies[b].vertex_start + v]] = b;
+    for (int k = 0; k < m->vertex_count; k++) {
+        int32_t p = c->point_of[k];
+        if (p < 0) continue;
+        c->vertex[p] = k;
+        c->side[p] = c->body_of[k];
+        memcpy(c->rest + 3 * (size_t)p, m->rest + 3 * (size_t)m->order[k], 3 * sizeof(double));
+        for (int i = 0; i < 3 && m->apart; i++)
+            c->rest[3 * (size_t)p + (size_t)i] += m->apart[3 * (size_t)m->order[k] + (size_t)i];
+    }
+}
+
 // A third of every triangle belongs to each of its corners, and to each of its edges. Sheets have
 // two sides, but touch with one at a time.
 static void take_bodies(hk_contacts *c, const hk_surface *s)
 {
     const hk_model *m = c->model;
-    for (int k = 0; k < m->vertex_count; k++) {
-        int32_t p = c->point_of[k];
-        c->body_of[k] = s->bodies[m->order[k]];
-        if (p < 0) continue;
-        c->vertex[p] = k;
-        c->side[p] = s->bodies[m->order[k]];
-        memcpy(c->rest + 3 * (size_t)p, m->rest + 3 * (size_t)m->order[k], 3 * sizeof(double));
-        for (int i = 0; i < 3 && m->apart; i++)
-            c->rest[3 * (size_t)p + (size_t)i] += m->apart[3 * (size_t)m->order[k] + (size_t)i];
-    }
+    take_points(c);
     for (int64_t k = 0; k < 2 * (int64_t)s->edge_count; k++)
         c->edges[k] = c->point_of[m->place[s->edges[k]]];
     for (int t = 0; t < s->triangle_count; t++) {
@@ -153,6 +160,54 @@ static void take_bodies(hk_contacts *c, const hk_surface *s)
     }
     take_lines(c, s);
     for (int p = 0; p < c->body_points; p++) c->touching[c->touching_count++] = p;
+}
+
+static hk_status take_surface(hk_contacts *c)
+{
+    hk_surface *s;
+    HK_TRY(make_surface(c->model, &s));
+    c->body_edges = s->edge_count;
+    c->body_triangles = s->triangle_count;
+    c->line_count = s->line_count;
+    mark_points(c, 3 * (int64_t)s->triangle_count, s->triangles);
+    mark_points(c, 2 * (int64_t)c->model->line_count, c->model->lines);
+    number_points(c);
+    hk_status status = allocate(c);
+    if (status == HK_OK) take_bodies(c, s);
+    hk_surface_free(s);
+    return status;
+}
+
+// Of a part of a model.
+static hk_status take_part(hk_contacts *c, const hk_part_surface *s)
+{
+    const hk_model *m = c->model;
+    c->body_edges = s->edge_count;
+    c->body_triangles = s->triangle_count;
+    mark_points(c, s->point_count, s->vertices);
+    number_points(c);
+    HK_TRY(allocate(c));
+    take_points(c);
+    for (int k = 0; k < s->point_count; k++)
+        c->area[c->point_of[m->place[s->vertices[k]]]] = s->area[k];
+    for (int64_t k = 0; k < 2 * (int64_t)s->edge_count; k++)
+        c->edges[k] = c->point_of[m->place[s->edges[k]]];
+    for (int64_t k = 0; k < 3 * (int64_t)s->triangle_count; k++)
+        c->triangles[k] = c->point_of[m->place[s->triangles[k]]];
+    if (s->edge_count > 0)
+        memcpy(c->edge_area, s->edge_area, sizeof(double) * (size_t)s->edge_count);
+    for (int p = 0; p < c->body_points; p++)
+        if (hk_contacts_counts(c, p)) c->touching[c->touching_count++] = p;
+    return HK_OK;
+}
+
+static void take_part_common(hk_contacts *c, const hk_part_surface *s)
+{
+    for (int k = 0; k < s->point_count; k++)
+        c->end_common[c->point_of[c->model->place[s->vertices[k]]]] = s->end_common[k];
+    if (s->triangle_count > 0)
+        memcpy(c->triangle_common, s->triangle_common,
+               6 * sizeof(float) * (size_t)s->triangle_count);
 }
 
 static void take_obstacles(hk_contacts *c)
@@ -180,8 +235,7 @@ static void take_obstacles(hk_contacts *c)
 
 // ---------------------------------------------------------------- creation
 
-// m, over all bodies at rest.
-static double mean_edge(const hk_contacts *c)
+double hk_contacts_mean_edge(const hk_contacts *c)
 {
     double sum = 0;
     for (int k = 0; k < c->body_edges; k++) {
@@ -200,45 +254,63 @@ static void find_scales(hk_contacts *c)
         double radius = hk_contact_radius(s, k);
         if (radius > c->radius) c->radius = radius;
     }
-    c->widest = fmax(s->distance, WIDEST_REACH * mean_edge(c));
-    c->longest = fmax(s->distance, LONGEST_WAY * mean_edge(c));
+    const hk_partition *g = c->model->partition;
+    double edge = g ? g->surface->mean_edge : hk_contacts_mean_edge(c);
+    c->widest = fmax(s->distance, WIDEST_REACH * edge);
+    c->longest = fmax(s->distance, LONGEST_WAY * edge);
     c->reach = -1;
     c->gap_version = c->block_version = -1;
     c->scale = 1;
     c->blocking[0] = c->blocking[1] = -1;
 }
 
-static hk_status build(hk_contacts *c)
+static hk_status build_surface(hk_contacts *c)
 {
-    hk_surface *surface;
-    HK_TRY(make_surface(c->model, &surface));
-    hk_status status = number_points(c, surface);
-    if (status == HK_OK) status = allocate(c);
-    if (status == HK_OK) take_bodies(c, surface);
-    hk_surface_free(surface);
-    if (status != HK_OK) return status;
+    const hk_partition *g = c->model->partition;
+    c->point_of = HK_ARRAY(int32_t, c->model->vertex_count);
+    if (!c->point_of) return HK_NO_MEMORY;
+    for (int k = 0; k < c->model->vertex_count; k++) c->point_of[k] = -1;
+    HK_TRY(g ? take_part(c, g->surface) : take_surface(c));
     take_obstacles(c);
     find_scales(c);
     HK_TRY(hk_contacts_count_common(c));
+    if (g) take_part_common(c, g->surface);
+    return HK_OK;
+}
+
+static hk_status build(hk_contacts *c)
+{
+    HK_TRY(build_surface(c));
     if (c->settings->law == HK_CONTACT_PENALTY) HK_TRY(hk_contacts_make_fields(c));
     HK_TRY(hk_touches_create(c, &c->touches));
     return hk_contacts_place(c, false, 0, 0);
 }
 
-hk_status hk_contacts_create(const hk_model *model, int threads, hk_contacts **contacts)
+static hk_status create(const hk_model *model, int threads, hk_status made(hk_contacts *),
+                        hk_contacts **contacts)
 {
     hk_contacts *c = HK_NEW(hk_contacts);
     if (!c) return HK_NO_MEMORY;
     c->model = model;
     c->settings = model->contact;
     c->threads = threads;
-    hk_status status = build(c);
+    hk_status status = made(c);
     if (status != HK_OK) {
         hk_contacts_free(c);
         return status;
     }
     *contacts = c;
     return HK_OK;
+}
+
+hk_status hk_contacts_create(const hk_model *model, int threads, hk_contacts **contacts)
+{
+    return create(model, threads, build, contacts);
+}
+
+hk_status hk_contacts_create_surface(const hk_model *model, hk_contacts **contacts)
+{
+    return create(model, 1, build_surface, contacts);
 }
 
 void hk_contacts_free(hk_contacts *c)
@@ -264,7 +336,8 @@ void hk_contacts_free(hk_contacts *c)
                             c->ahead,          c->foreseen,
                             c->expected,       c->gap,
                             c->seen,           c->lines,
-                            c->block,          c->block_first};
+                            c->block,          c->block_first,
+                            c->shared};
     for (int k = 0; k < HK_COUNT_OF(arrays); k++) hk_free(arrays[k]);
     hk_fields_free(c->fields, c->settings->obstacle_count);
     hk_insides_free(c->insides);

@@ -23,6 +23,7 @@
 #include "contact/rows.h"
 #include "contact/surface.h"
 #include "model/contact.h"
+#include "model/partition.h"
 
 typedef struct hk_contact {
     int32_t point[4];
@@ -73,6 +74,24 @@ typedef struct hk_foreseen {  // a contact that a step would make (foresee.c)
     double missing;    // m, by which its gap is too large to push
 } hk_foreseen;
 
+// The surface of a model that is cut into parts (model/partition.h), as far as one of them looks
+// after it: every triangle and every edge is in one part, with all of its points; a point counts
+// for its owner. Edges that a cut has laid bare are none. What a feature has in common with its
+// neighbours, and the area around it, are those of the whole.
+typedef struct hk_part_surface {
+    int point_count, edge_count, triangle_count;
+    int32_t *vertices;       // [point_count] by the numbers of the model, ascending
+    double *area;            // [point_count] m²
+    float *end_common;       // [point_count]
+    int32_t *edges;          // [edge_count][2] by the numbers of the model
+    double *edge_area;       // [edge_count] m²
+    int32_t *triangles;      // [triangle_count][3] by the numbers of the model
+    float *triangle_common;  // [triangle_count][6]
+    int32_t *edge_home;      // [edge_count] of a whole model: a vertex, whose owner looks after it
+    int32_t *triangle_home;  // [triangle_count] the same; NULL in a part
+    double mean_edge;        // m, of the whole
+} hk_part_surface;
+
 typedef struct hk_contacts {
     const hk_model *model;
     const hk_model_contact *settings;
@@ -107,6 +126,7 @@ typedef struct hk_contacts {
     double *aim;        // [point_count][3] m, where points are to go
     double *move;       // [point_count][3] m, workspace
     double *part;       // [body_points] workspace
+    double *shared;     // [vertex_count][4] workspace of a part of a model, else NULL
     double *side_part;  // [body_count] workspace
     double reach;       // m; negative: nothing was detected yet
     double widest;      // m, the largest reach that is worth while
@@ -181,7 +201,18 @@ typedef struct hk_contacts {
 hk_status hk_contacts_create(const hk_model *model, int threads, hk_contacts **contacts);
 void hk_contacts_free(hk_contacts *contacts);
 
+// Of a whole model. (part_surface.c)
+hk_status hk_part_surface_create(const hk_model *whole, hk_part_surface **surface);
+void hk_part_surface_free(hk_part_surface *surface);
+// Points, edges and triangles without anything to evaluate them with.
+hk_status hk_contacts_create_surface(const hk_model *model, hk_contacts **contacts);
 hk_status hk_contacts_count_common(hk_contacts *contacts);  // for hk_contacts_create (common.c)
+// Whether a point of a body is this process's to look after.
+static inline bool hk_contacts_counts(const hk_contacts *contacts, int32_t point)
+{
+    return hk_partition_counts(contacts->model->partition, contacts->vertex[point]);
+}
+double hk_contacts_mean_edge(const hk_contacts *contacts);  // m, of all bodies at rest
 // m² of a triangle of a body at rest.
 double hk_contacts_triangle_area(const hk_contacts *contacts, const int32_t triangle[3]);
 

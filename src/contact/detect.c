@@ -337,6 +337,7 @@ static size_t make_plane_contacts(hk_contacts *c, double reach, hk_contact *to)
     for (int o = 0; o < c->settings->obstacle_count; o++) {
         int32_t plane = c->plane_of[o], side = c->settings->body_count + o;
         for (int32_t p = 0; plane >= 0 && p < c->body_points; p++) {
+            if (!hk_contacts_counts(c, p)) continue;
             if (!hk_contact_touches(c->settings, c->side[p], side)) continue;
             hk_contact k = {.point = {p, plane, plane + 1, plane + 1},
                             .sides = {c->side[p], side},

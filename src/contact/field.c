@@ -131,6 +131,7 @@ void hk_contacts_visit_fields(const hk_contacts *c, bool hessians, hk_field_fn *
         if (!hk_contacts_by_field(c, side)) continue;
         for (int32_t p = 0; p < c->body_points; p++) {
             hk_field_contact at = {.point = p, .obstacle = o};
+            if (!hk_contacts_counts(c, p)) continue;
             if (!hk_contact_touches(s, c->side[p], side)) continue;
             at.distance = hk_contacts_distance(c, o, c->x + 3 * (size_t)p, at.normal,
                                                hessians ? at.hessian : NULL);

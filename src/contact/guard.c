@@ -156,7 +156,7 @@ static double least_fraction(const hk_contacts *c, double left, const hk_approac
         double fraction = fraction_up_to(c, &c->swept[k], left, 1);
         least = fraction < least ? fraction : least;
     }
-    return least;
+    return hk_partition_min_of(c->model->partition, least);
 }
 
 // ---------------------------------------------------------------- moves
@@ -172,6 +172,11 @@ static void count_time(hk_contacts *c, double start, double detected)
     c->guard_s += hk_now() - start - (c->detect_s - detected);
 }
 
+static bool all_well(const hk_contacts *c)
+{
+    return hk_partition_all(c->model->partition, c->status == HK_OK);
+}
+
 static void scale_moves(hk_contacts *c, double factor)
 {
     for (size_t k = 0; k < 3 * (size_t)c->point_count; k++) c->move[k] *= factor;
@@ -181,14 +186,15 @@ static void scale_moves(hk_contacts *c, double factor)
 // none. `together`: all points go the same fraction of their moves.
 static double begin_way(hk_contacts *c, bool together)
 {
-    double longest = hk_contacts_longest_move(c), part = 1;
+    hk_partition *g = c->model->partition;
+    double longest = hk_partition_max_of(g, hk_contacts_longest_move(c)), part = 1;
     if (!isfinite(longest)) return 0;
     if (longest > c->longest) part = c->longest / longest;
     if (part < 1) scale_moves(c, part);
     c->together = together;
     c->status = hk_contacts_search_way(c);
     c->together = false;
-    return c->status == HK_OK ? part : 0;
+    return all_well(c) ? part : 0;
 }
 
 void hk_contacts_take_step(hk_contacts *c, const double *x, const double *step, double length)
@@ -207,7 +213,7 @@ double hk_contacts_limit(hk_contacts *c, const double *x, const double *step, do
     hk_contacts_take_step(c, x, step, length);
     double part = begin_way(c, true);
     if (part > 0) part *= least_fraction(c, 0, NULL);
-    c->clamped += part < 1;
+    c->clamped += part < 1 && (!c->model->partition || c->model->partition->leads);
     count_time(c, start, detected);
     return length * part;
 }
@@ -248,6 +254,8 @@ void hk_contacts_shorten(hk_contacts *c, const double *x, double *step)
     for (int b = 0; b < c->settings->body_count; b++) c->side_part[b] = 1;
     for (int n = 0; n < SWEEPS; n++)
         for (size_t k = 0; k < c->swept_count; k++) shorten_sides(c, &c->swept[k]);
+    // Against obstacles, which are all that a part may have, a pair bounds a body by itself.
+    hk_partition_min(c->model->partition, c->side_part, c->settings->body_count);
     for (int k = 0; k < c->model->vertex_count; k++)
         for (int i = 0; i < 3; i++)
             step[4 * (size_t)k + (size_t)i] *= most * c->side_part[c->body_of[k]];
@@ -317,17 +325,30 @@ static hk_status find_approaches(hk_contacts *c)
     return HK_OK;
 }
 
+// A point takes as much of its move as all processes that know it let it: a pair with an obstacle
+// bounds a point by itself, whatever others say.
+static void agree_on_parts(hk_contacts *c)
+{
+    hk_partition *g = c->model->partition;
+    if (!g) return;
+    for (int64_t k = 0; k < 4 * (int64_t)c->model->vertex_count; k++) c->shared[k] = 1;
+    for (int p = 0; p < c->body_points; p++) c->shared[4 * (size_t)c->vertex[p]] = c->part[p];
+    hk_partition_least(g, c->shared);
+    for (int p = 0; p < c->body_points; p++) c->part[p] = c->shared[4 * (size_t)c->vertex[p]];
+}
+
 // Takes back what leads through something, from one point after the other.
 static hk_status shorten_moves(hk_contacts *c, const uint8_t *held)
 {
-    HK_TRY(find_approaches(c));
+    hk_status status = find_approaches(c);
     for (int p = 0; p < c->body_points; p++) c->part[p] = 1;
-    for (int n = 0; n < SWEEPS; n++)
+    for (int n = 0; n < SWEEPS && status == HK_OK; n++)
         for (size_t k = 0; k < c->swept_count; k++)
             if (c->approaches[k].binds) shorten(c, held, &c->swept[k], &c->approaches[k]);
+    agree_on_parts(c);
     for (int p = 0; p < c->body_points; p++)
         for (int i = 0; i < 3; i++) c->move[3 * (size_t)p + (size_t)i] *= c->part[p];
-    return HK_OK;
+    return status;
 }
 
 // From c->x towards c->aim as far as is searched at once and nothing is in the way; which fraction
@@ -337,12 +358,12 @@ static double hop(hk_contacts *c, const uint8_t *held)
     for (size_t k = 0; k < 3 * (size_t)c->point_count; k++) c->move[k] = c->aim[k] - c->x[k];
     double part = begin_way(c, false);
     if (part > 0) c->status = shorten_moves(c, held);
-    if (!(part > 0) || c->status != HK_OK) return 0;
+    if (!(part > 0) || !all_well(c)) return 0;
     double least = least_fraction(c, LEFT_BY_DRIVEN * c->settings->distance, c->approaches);
     part *= least;
     for (int p = 0; p < c->point_count; p++) {
         bool whole = part == 1 && (p >= c->body_points || c->part[p] == 1);
-        c->clamped += p < c->body_points && c->part[p] < 1;
+        c->clamped += p < c->body_points && c->part[p] < 1 && hk_contacts_counts(c, p);
         for (size_t i = 3 * (size_t)p; i < 3 * (size_t)p + 3; i++)
             c->x[i] = whole ? c->aim[i] : c->x[i] + least * c->move[i];
     }
@@ -351,12 +372,13 @@ static double hop(hk_contacts *c, const uint8_t *held)
 
 static bool has_arrived(const hk_contacts *c, const uint8_t *held, bool driven)
 {
-    for (int p = 0; p < c->point_count; p++) {
+    bool arrived = true;
+    for (int p = 0; p < c->point_count && arrived; p++) {
         if (is_driven(c, held, p) != driven) continue;
         for (size_t i = 3 * (size_t)p; i < 3 * (size_t)p + 3; i++)
-            if (c->x[i] != c->aim[i]) return false;
+            arrived = arrived && c->x[i] == c->aim[i];
     }
-    return true;
+    return hk_partition_all(c->model->partition, arrived);
 }
 
 // Hops at the most; of what free points still lack no more than so many; and what a hop must bring
@@ -368,7 +390,7 @@ enum { MOST_HOPS = 24, HOPS_FOR_FREE = 3 };
 static bool travel(hk_contacts *c, const uint8_t *held)
 {
     bool arrived = has_arrived(c, held, true);
-    for (int k = 0; k < MOST_HOPS && c->status == HK_OK; k++) {
+    for (int k = 0; k < MOST_HOPS && all_well(c); k++) {
         if (arrived && (k >= HOPS_FOR_FREE || has_arrived(c, held, false))) return true;
         double part = hop(c, held);
         if (!arrived && part < SMALLEST_HOP) return false;
@@ -410,16 +432,19 @@ void hk_contacts_keep(hk_contacts *c, const double *x)
     memcpy(c->kept, c->x, 3 * sizeof(double) * (size_t)c->point_count);
 }
 
-// The first two that are in each other's way.
+// The first two that are in each other's way; of several processes, those of the first sides.
 static void blame(hk_contacts *c)
 {
-    for (size_t k = 0; k < c->swept_count; k++) {
+    double sides = c->settings->body_count + c->settings->obstacle_count, two = sides * sides;
+    for (size_t k = 0; k < c->swept_count && two == sides * sides; k++) {
         const hk_way_pair *s = &c->swept[k];
         if (fraction_of(c, s) >= 1) continue;
-        c->blocking[0] = c->side[s->point[0]];
-        c->blocking[1] = c->side[s->point[hk_pair_firsts(s->kind)]];
-        return;
+        two = sides * c->side[s->point[0]] + c->side[s->point[hk_pair_firsts(s->kind)]];
     }
+    two = hk_partition_min_of(c->model->partition, two);
+    if (two >= sides * sides) return;
+    c->blocking[0] = (int32_t)floor(two / sides);
+    c->blocking[1] = (int32_t)(two - sides * c->blocking[0]);
 }
 
 // c->aim is x with obstacles as they are, c->x what was kept.
@@ -438,7 +463,7 @@ bool hk_contacts_approach(hk_contacts *c, const uint8_t *held, double *x)
     double start = hk_now(), detected = c->detect_s;
     aim_at(c, x);
     bool arrived = travel(c, held);
-    if (!arrived && c->status == HK_OK && hk_contacts_carry(c, held)) {
+    if (!arrived && all_well(c) && hk_contacts_carry(c, held)) {
         memcpy(c->x, c->kept, 3 * sizeof(double) * (size_t)c->point_count);
         arrived = travel(c, held);
     }

@@ -144,3 +144,24 @@ hk_status hk_contacts_measure(hk_contacts *c, const double *x, hk_contact_measur
     hk_contacts_visit_fields(c, false, add_field, &fields);
     return HK_OK;
 }
+
+void hk_contacts_share_measure(hk_contacts *c, hk_contact_measure *m)
+{
+    hk_partition *g = c->model->partition;
+    if (!g) return;
+    double sums[] = {(double)m->pairs, m->energy};
+    hk_partition_sum(g, sums, HK_COUNT_OF(sums));
+    m->pairs = (int64_t)sums[0];
+    m->energy = sums[1];
+    m->least_gap = hk_partition_min_of(g, m->least_gap);
+    for (int k = 0; k < c->settings->obstacle_count; k++) {
+        hk_partition_sum(g, m->loads[k].force, 3);
+        hk_partition_sum(g, m->loads[k].torque, 3);
+    }
+    memset(c->shared, 0, 4 * sizeof(double) * (size_t)c->model->vertex_count);
+    for (int p = 0; p < c->body_points; p++)
+        memcpy(c->shared + 4 * (size_t)c->vertex[p], m->force + 3 * (size_t)p, 3 * sizeof(double));
+    hk_partition_share(g, c->shared);
+    for (int p = 0; p < c->body_points; p++)
+        memcpy(m->force + 3 * (size_t)p, c->shared + 4 * (size_t)c->vertex[p], 3 * sizeof(double));
+}

@@ -29,5 +29,7 @@ void hk_contacts_middle(const hk_contacts *contacts, int obstacle, double middle
 void hk_contacts_clear_measure(const hk_contacts *contacts, hk_contact_measure *measure);
 // At x, with friction and obstacles as they are.
 hk_status hk_contacts_measure(hk_contacts *contacts, const double *x, hk_contact_measure *measure);
+// Of a part of a model: adds what the other parts have measured.
+void hk_contacts_share_measure(hk_contacts *contacts, hk_contact_measure *measure);
 
 #endif

@@ -113,6 +113,7 @@ static void find_behind_planes(const hk_contacts *c, hk_overlap_found *found)
         int32_t side = c->settings->body_count + o;
         for (int32_t p = 0; p < c->body_points; p++) {
             const double *x = c->x + 3 * (size_t)p;
+            if (!hk_contacts_counts(c, p)) continue;
             if (!hk_contact_touches(c->settings, c->side[p], side)) continue;
             if (hk_dot_sign(plane, plane + 3, x) > 0) continue;
             note(found, (const int32_t[2]){c->side[p], side}, x);
@@ -156,6 +157,13 @@ hk_status hk_contacts_find_overlap(hk_contacts *c, const double *x, bool thickne
 
 // ---------------------------------------------------------------- words
 
+// As users count the vertices of a body.
+static int number_in_body(const hk_model *m, int32_t vertex, int body)
+{
+    const hk_partition *g = m->partition;
+    return g ? g->vertex[vertex] - g->first[2 * body] : vertex - m->bodies[body].vertex_start;
+}
+
 // "face (1, 5, 2) of body 0 (bar)" or "obstacle floor"
 static void describe_side(const hk_contacts *c, int side, const int32_t face[3], char *text,
                           size_t size)
@@ -169,7 +177,7 @@ static void describe_side(const hk_contacts *c, int side, const int32_t face[3],
     } else {
         int v[3];
         for (int k = 0; k < 3; k++)
-            v[k] = m->order[c->vertex[face[k]]] - m->bodies[side].vertex_start;
+            v[k] = number_in_body(m, m->order[c->vertex[face[k]]], side);
         snprintf(text, size, "face (%d, %d, %d) of body %d (%.24s)", v[0], v[1], v[2], side,
                  m->bodies[side].name);
     }

@@ -108,6 +108,7 @@ static size_t count_planes(hk_contacts *c, bool add)
         int32_t plane = c->plane_of[o], side = c->settings->body_count + o;
         bool all = plane >= 0 && is_turning(c, plane);
         for (int32_t p = 0; plane >= 0 && p < c->body_points; p++) {
+            if (!hk_contacts_counts(c, p)) continue;
             if (!hk_contact_touches(c->settings, c->side[p], side)) continue;
             size_t at = 3 * (size_t)p, from = 3 * (size_t)plane;
             double to[3];

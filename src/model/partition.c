@@ -7,6 +7,14 @@ void hk_partition_sum(hk_partition *g, double *values, int count)
     if (g) g->ops->sum(g, values, count);
 }
 
+void hk_partition_min(hk_partition *g, double *values, int count)
+{
+    if (!g) return;
+    for (int k = 0; k < count; k++) values[k] = -values[k];
+    g->ops->max(g, values, count);
+    for (int k = 0; k < count; k++) values[k] = -values[k];
+}
+
 double hk_partition_sum_of(hk_partition *g, double value)
 {
     hk_partition_sum(g, &value, 1);
@@ -42,4 +50,9 @@ bool hk_partition_all(hk_partition *g, bool value)
 void hk_partition_share(hk_partition *g, double *vector)
 {
     if (g) g->ops->share(g, vector);
+}
+
+void hk_partition_least(hk_partition *g, double *vector)
+{
+    if (g) g->ops->least(g, vector);
 }

@@ -43,11 +43,14 @@ typedef struct hk_partition_ops {
     void (*max)(hk_partition *partition, double *values, int count);
     // Σ over all who know a vertex, for all of them: vector is [vertex_count][4] in Morton order.
     void (*share)(hk_partition *partition, double *vector);
+    // The least over all who know a vertex, for all of them.
+    void (*least)(hk_partition *partition, double *vector);
     hk_partition_matrix_ops matrix;
 } hk_partition_ops;
 
 struct hk_partition {
     const hk_partition_ops *ops;
+    bool leads;  // counts what all parts do together
     int vertex_count;
     uint8_t *mine;    // [vertex_count] Morton order: this part counts it
     int32_t *piece;   // [vertex_count] model's numbers: that it belongs to
@@ -58,6 +61,7 @@ struct hk_partition {
     hk_partition_piece *pieces;  // [piece_count]
     int64_t free_count;          // vertices of the whole model that are free
     bool unheld;                 // some piece has fewer than three held vertices
+    struct hk_part_surface *surface;  // that can touch something (contact/contacts.h), or NULL
 };
 
 static inline bool hk_partition_counts(const hk_partition *g, int64_t k)
@@ -65,6 +69,8 @@ static inline bool hk_partition_counts(const hk_partition *g, int64_t k)
     return !g || g->mine[k];
 }
 void hk_partition_sum(hk_partition *partition, double *values, int count);
+// Each of them; none is NaN.
+void hk_partition_min(hk_partition *partition, double *values, int count);
 double hk_partition_sum_of(hk_partition *partition, double value);
 // NaN where one of them is.
 double hk_partition_max_of(hk_partition *partition, double value);
@@ -72,5 +78,6 @@ double hk_partition_min_of(hk_partition *partition, double value);
 bool hk_partition_any(hk_partition *partition, bool value);
 bool hk_partition_all(hk_partition *partition, bool value);
 void hk_partition_share(hk_partition *partition, double *vector);
+void hk_partition_least(hk_partition *partition, double *vector);
 
 #endif

@@ -277,8 +277,10 @@ static hk_status look_ahead(newton *s, const double *x, bool *positive)
     ls->limit = NAN;
     for (int n = 0; n < MOST_LOOKS && *positive; n++) {
         if (!hk_terms_foresee(p->terms, x, ls->direction)) break;
-        memcpy(s->aim, ls->gradient, bytes);
+        memset(s->aim, 0, bytes);
         hk_terms_add_foreseen(p->terms, s->aim);
+        hk_partition_share(p->partition, s->aim);
+        for (int64_t k = 0; k < 4 * (int64_t)p->vertex_count; k++) s->aim[k] += ls->gradient[k];
         s->right = s->aim;
         HK_TRY(find_direction(s, x, positive));
     }

@@ -98,6 +98,7 @@ static hk_status contact_begin_step(hk_term *term, const hk_step_begin *step)
     }
     size_t bytes = 4 * sizeof(double) * (size_t)c->model->vertex_count;
     bool euler = memcmp(step->from, step->state, bytes) == 0;
+    euler = hk_partition_all(c->model->partition, euler);
     return hk_contacts_begin_friction(c, step->state, step->h, euler);
 }
 

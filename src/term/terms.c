@@ -443,6 +443,7 @@ void hk_terms_touching(hk_terms *t, const double *x, double *diagonal)
     memset(diagonal, 0, 4 * sizeof(double) * (size_t)t->vertex_count);
     for (int k = 0; k < t->count; k++)
         if (guard_of(t->term[k])) t->term[k]->ops->add_diagonal(t->term[k], x, diagonal);
+    hk_partition_share(t->model->partition, diagonal);
 }
 
 bool hk_terms_foresee(hk_terms *t, const double *x, const double *step)
@@ -450,7 +451,7 @@ bool hk_terms_foresee(hk_terms *t, const double *x, const double *step)
     bool changed = false;
     for (int k = 0; k < t->count; k++)
         if (guard_of(t->term[k])) changed |= t->term[k]->ops->guard->foresee(t->term[k], x, step);
-    return changed;
+    return hk_terms_guarded(t) ? hk_partition_any(t->model->partition, changed) : changed;
 }
 
 void hk_terms_forget_foreseen(hk_terms *t)
@@ -513,7 +514,7 @@ bool hk_terms_again(hk_terms *t, const double *x, int solves)
     bool again = false;
     for (int k = 0; k < t->count; k++)
         if (guard_of(t->term[k])) again |= t->term[k]->ops->guard->again(t->term[k], x, solves);
-    return again;
+    return hk_terms_guarded(t) ? hk_partition_any(t->model->partition, again) : again;
 }
 
 // ---------------------------------------------------------------- regions

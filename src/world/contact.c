@@ -237,9 +237,10 @@ hk_status hk_world_certify(hk_world *w, const double *x, hk_solve_report *solved
     char text[sizeof solved->detail];
     if (!c || !c->settings->certify || c->recovery) return HK_OK;
     HK_TRY(hk_contacts_find_overlap(c, x, false, &found));
-    w->contact.certified = found.count == 0;
+    w->contact.certified = !hk_partition_any(w->model->partition, found.count > 0);
     if (w->contact.certified) return HK_OK;
-    hk_contacts_describe_overlap(c, &found, text, sizeof text);
+    snprintf(text, sizeof text, "something in another part");
+    if (found.count > 0) hk_contacts_describe_overlap(c, &found, text, sizeof text);
     solved->reason = HK_INTERSECTION;
     snprintf(solved->detail, sizeof solved->detail, "the certificate found %s", text);
     return HK_OK;
@@ -270,6 +271,7 @@ hk_status hk_world_measure(hk_world *w, const double *x)
         hk_spring_damper_measure(law, x, w->v, &w->contact.measure);
     else
         HK_TRY(hk_contacts_measure(c, x, &w->contact.measure));
+    hk_contacts_share_measure(c, &w->contact.measure);
     w->contact.measured = true;
     return HK_OK;
 }
@@ -320,6 +322,17 @@ hk_status hk_world_contact_forces(hk_world *w, double *forces)
     return HK_OK;
 }
 
+// Of all parts; they detect for themselves.
+static void sum_work(hk_partition *g, hk_contact_report *r)
+{
+    double sums[] = {(double)r->candidates, (double)r->clamped};
+    if (!g) return;
+    hk_partition_sum(g, sums, HK_COUNT_OF(sums));
+    r->candidates = (int64_t)sums[0];
+    r->clamped = (int64_t)sums[1];
+    r->detections = (int64_t)hk_partition_max_of(g, (double)r->detections);
+}
+
 hk_status hk_world_contact(hk_world *w, hk_contact_report *report)
 {
     HK_TRY(hk_world_check_idle(w, __func__));
@@ -344,6 +357,7 @@ hk_status hk_world_contact(hk_world *w, hk_contact_report *report)
                                 .pairs_ms = 1e3 * work->pairs_s,
                                 .guard_ms = 1e3 * work->guard_s,
                                 .certificate_ms = 1e3 * work->proof_s};
+        sum_work(w->model->partition, &r);
     }
     *report = r;
     return HK_OK;

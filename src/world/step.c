@@ -121,10 +121,11 @@ static bool obstacles_move(const hk_world *w)
 
 static bool held_vertices_move(const hk_world *w, const held_path *path)
 {
-    for (int64_t k = 0; k < w->model->vertex_count; k++)
-        if (w->problem->held[k] && memcmp(w->next + 4 * k, path->x + 4 * k, 3 * sizeof(double)))
-            return true;
-    return false;
+    bool any = false;
+    for (int64_t k = 0; k < w->model->vertex_count && !any; k++)
+        any = w->problem->held[k] &&
+              memcmp(w->next + 4 * k, path->x + 4 * k, 3 * sizeof(double)) != 0;
+    return hk_partition_any(w->model->partition, any);
 }
 
 // The same from a state that nothing has passed through, in parts where things move.
@@ -286,6 +287,7 @@ hk_status hk_world_find_accelerations(hk_world *w)
     hk_partition_share(p->partition, w->guess);
     memset(w->next, 0, sizeof(double) * (size_t)size);
     hk_terms_add_moving_gradient(p->terms, w->x, w->next);
+    if (w->model->contact) hk_partition_share(p->partition, w->next);
     hk_terms_visit_dampers(p->terms, w->time, w->step, add_damping_force, w);
     for (int64_t k = 0; k < size; k++) {
         double drag = hk_damping_drag(&w->damping, p->mass[k / 4]);
