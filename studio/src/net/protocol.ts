@@ -33,6 +33,7 @@ export interface Load {
 export interface SceneBody {
     name: string;
     sheet: boolean;
+    rope?: boolean;
     material: Material;
     regions: { name: string; material: Material; added?: boolean }[];
     loads: Load[];
@@ -76,6 +77,7 @@ export interface SceneMessage {
     backend?: string;
     describe?: string;
     contact: { distance: number } | null;
+    solvers?: SolverChoice[]; // in compare, of both worlds
     bodies: SceneBody[];
     setup_ms?: number;
     notes?: string[];
