@@ -132,8 +132,8 @@ void st_point_place(const st_point *point, const double *x, double place[3]);
 // ---------------------------------------------------------------- save.c, design_scene.c
 
 bool st_save_scene(st_session *session, const json_t *message, json_t **answer, st_why *why);
-// The scene of a design, whose meshes are written into a folder as STEM-rest.msh …
-json_t *st_design_scene(st_session *session, const char *folder, const char *stem, st_why *why);
+// The scene of a design, whose meshes are written into the uploads as STEM-rest.msh …
+json_t *st_design_scene(st_session *session, const char *stem, st_why *why);
 
 // ---------------------------------------------------------------- convergence.c
 
