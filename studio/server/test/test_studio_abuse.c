@@ -15,10 +15,11 @@
 
 #include "client.h"
 
-static const char bar[] = "{\"threads\": 1, \"bodies\": [{\"name\": \"bar\", \"mesh\": {\"box\": "
-                          "{\"size\": [1, 0.2, 0.2], \"cells\": [5, 2, 2]}},\n"
-                          "   \"material\": {\"young\": 5e5, \"poisson\": 0.4, \"density\": 1000},\n"
-                          "   \"fix\": [{\"box\": [[-0.001, -1, -1], [0.001, 1, 1]]}]}]}\n";
+static const char bar[] =
+    "{\"threads\": 1, \"bodies\": [{\"name\": \"bar\", \"mesh\": {\"box\": "
+    "{\"size\": [1, 0.2, 0.2], \"cells\": [5, 2, 2]}},\n"
+    "   \"material\": {\"young\": 5e5, \"poisson\": 0.4, \"density\": 1000},\n"
+    "   \"fix\": [{\"box\": [[-0.001, -1, -1], [0.001, 1, 1]]}]}]}\n";
 static const char tetrahedron[] = "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\n"
                                   "f 2 3 4\nf 3 1 4\n";
 
@@ -98,8 +99,7 @@ static void test_slow_bodies(void **state)
     static const char *const paths[] = {"/api/upload?name=x.obj", "/nothing?token=", "/"};
     for (int k = 0; k < 3; ++k) {
         char head[512];
-        snprintf(head, sizeof head,
-                 "POST %s%s HTTP/1.1\r\nHost: %s:%d\r\n%s\r\n\r\n", paths[k],
+        snprintf(head, sizeof head, "POST %s%s HTTP/1.1\r\nHost: %s:%d\r\n%s\r\n\r\n", paths[k],
                  k == 1 ? p->token : "", k == 2 ? "evil.example" : "localhost", p->port,
                  k == 0 ? "Content-Length: 100000000" : "Transfer-Encoding: chunked");
         drip(p, head, 30000);
@@ -141,7 +141,8 @@ static void test_crooked_requests(void **state)
         "GET /%00%ff%zz HTTP/1.1\r\nHost: x\r\n\r\n",
         "POST /api/check HTTP/1.1\r\nHost: x\r\nContent-Length: -5\r\n\r\n",
         "POST /api/check HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999999999999999999\r\n\r\n",
-        "POST /api/check HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\n12345",
+        "POST /api/check HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nContent-Length: "
+        "6\r\n\r\n12345",
         "POST /api/check HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nffffffffffff\r\n",
         "GET /ws HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\n\r\n",
         "OPTIONS * HTTP/1.1\r\n\r\n",
@@ -193,7 +194,8 @@ static void test_fragments_and_pings(void **state)
     }
     size_t whole = sizeof pings - sizeof pings % 131;
     for (int round = 0; round < 400; ++round)
-        for (int k = 0; k < 3; ++k) send(flood[k].socket, pings, whole, MSG_NOSIGNAL | MSG_DONTWAIT);
+        for (int k = 0; k < 3; ++k)
+            send(flood[k].socket, pings, whole, MSG_NOSIGNAL | MSG_DONTWAIT);
     check_it_serves(p);
     long now = program_memory(p);
     if (now > before + (96 << 10)) fail_msg("memory grew from %ld to %ld KiB", before, now);
@@ -229,20 +231,13 @@ static void check_folders(const studio_program *p, int entries)
 static void test_names_of_uploads(void **state)
 {
     const studio_program *p = *state;
-    static const char *const names[] = {"../x.obj",
-                                        "..%2f..%2fx.obj",
-                                        "/etc/x.obj",
-                                        "con.obj",
-                                        "NUL.OBJ",
-                                        "-rf.obj",
-                                        ".obj",
-                                        ".hidden.obj",
-                                        "%20.obj",
-                                        "a%0d%0aSet-Cookie:x.obj",
-                                        "a%00b.obj",
-                                        "%f0%9f%90%84%e6%bc%a2.obj",
-                                        "%ff%fe.obj",
-                                        "x;$(touch+y).obj",
+    static const char *const names[] = {"../x.obj",    "..%2f..%2fx.obj",
+                                        "/etc/x.obj",  "con.obj",
+                                        "NUL.OBJ",     "-rf.obj",
+                                        ".obj",        ".hidden.obj",
+                                        "%20.obj",     "a%0d%0aSet-Cookie:x.obj",
+                                        "a%00b.obj",   "%f0%9f%90%84%e6%bc%a2.obj",
+                                        "%ff%fe.obj",  "x;$(touch+y).obj",
                                         "a\\..\\b.obj"};
     char path[9000];
     for (size_t k = 0; k < sizeof names / sizeof names[0]; ++k) {
@@ -328,9 +323,9 @@ static void test_links(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_names_of_uploads), cmocka_unit_test(test_links),
-        cmocka_unit_test(test_crooked_requests), cmocka_unit_test(test_refusals_arrive),
-        cmocka_unit_test(test_slow_headers),     cmocka_unit_test(test_slow_bodies),
+        cmocka_unit_test(test_names_of_uploads),    cmocka_unit_test(test_links),
+        cmocka_unit_test(test_crooked_requests),    cmocka_unit_test(test_refusals_arrive),
+        cmocka_unit_test(test_slow_headers),        cmocka_unit_test(test_slow_bodies),
         cmocka_unit_test(test_fragments_and_pings),
     };
     return cmocka_run_group_tests(tests, start, stop);

@@ -67,6 +67,7 @@ export interface SceneMessage {
     vertices: number;
     tets: number;
     triangles: number;
+    lines: number; // of ropes
     step: number;
     end: number;
     integrator: string;
@@ -205,6 +206,7 @@ export type ServerMessage =
     | { type: 'pong'; sent: number; server: number };
 
 export interface Selection {
+    topology?: number; // of the triangles
     vertices?: number[];
     triangles?: number[];
     box?: [Vec3, Vec3];

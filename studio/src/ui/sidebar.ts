@@ -278,6 +278,7 @@ export class Sidebar {
             ['tets', scene.tets.toLocaleString('en')],
         ];
         if (scene.triangles) rows.push(['triangles of sheets', scene.triangles.toLocaleString('en')]);
+        if (scene.lines) rows.push(['lines of ropes', scene.lines.toLocaleString('en')]);
         const springs = this.app.world.data?.topology.springs ?? 0;
         if (springs > 0) rows.push(['springs', springs.toLocaleString('en')]);
         if (scene.integrator) rows.push(['integrator', scene.integrator]);
