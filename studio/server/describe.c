@@ -38,12 +38,12 @@ static json_t *describe_bodies(const st_session *s, const hk_model *model)
         }
         for (int v = 0; v < part->model_count; ++v) mass += masses[part->model_start + v];
         char *name = body->def->name ? st_copy(body->def->name) : st_format("body %d", b);
-        json_array_append_new(list,
-                              json_pack("{s:o, s:b, s:o, s:o, s:o, s:o, s:[i,i]}", "name",
-                                        st_json_text(name), "sheet", (int)part->sheet, "material",
-                                        st_material_json(&body->material), "regions", regions,
-                                        "loads", body_loads(s, b), "mass", st_json_real(mass),
-                                        "model_vertices", part->model_start, part->model_count));
+        json_array_append_new(
+            list, json_pack("{s:o, s:b, s:b, s:o, s:o, s:o, s:o, s:[i,i]}", "name",
+                            st_json_text(name), "sheet", (int)part->sheet, "rope", (int)part->rope,
+                            "material", st_material_json(&body->material), "regions", regions,
+                            "loads", body_loads(s, b), "mass", st_json_real(mass), "model_vertices",
+                            part->model_start, part->model_count));
         free(name);
     }
     return list;
@@ -68,10 +68,10 @@ void st_tell_scene(st_session *s, int client, bool edited)
                                s->mode->name, "generation", (int)s->generation, "writable",
                                (int)s->scene.writable, "edited", (int)edited);
     json_t *more =
-        json_pack("{s:i, s:i, s:i, s:f, s:f, s:s, s:o, s:o, s:o, s:o, s:o, s:O}", "vertices",
+        json_pack("{s:i, s:i, s:i, s:i, s:f, s:f, s:s, s:o, s:o, s:o, s:o, s:o, s:O}", "vertices",
                   hk_model_vertex_count(model), "tets", hk_model_tet_count(model), "triangles",
-                  hk_model_triangle_count(model), "step", s->edits.step, "end",
-                  s->edits.step * hk_scene_steps(s->scene.def), "integrator",
+                  hk_model_triangle_count(model), "lines", hk_model_line_count(model), "step",
+                  s->edits.step, "end", s->edits.step * hk_scene_steps(s->scene.def), "integrator",
                   world->integrator ? world->integrator : "backward_euler", "gravity",
                   st_json_vector(s->edits.gravity, 3), "damping",
                   describe_damping(&s->edits.damping), "solver", st_solver_json(&solver), "contact",

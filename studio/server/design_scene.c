@@ -38,16 +38,16 @@ static bool save_skin(const hk_embedding *skin, const double *x, const char *pat
     return good;
 }
 
-static bool put_meshes(st_session *s, int b, json_t *body, const char *folder, const char *stem,
-                       st_why *why)
+static bool put_meshes(st_session *s, int b, json_t *body, const char *stem, st_why *why)
 {
     const st_part *part = &s->surface.parts[b];
     const double *x = s->design->shapes[HK_REST_SHAPE] + 3 * (size_t)part->model_start;
     char *suffix = s->edits.body_count > 1 ? st_format("-%d", b) : st_copy("");
     char *file = st_format("%s-rest%s.msh", stem, suffix);
     char *skin = st_format("%s-rest%s-skin.obj", stem, suffix);
-    char *path = st_format("%s/%s", folder, file), *skin_path = st_format("%s/%s", folder, skin);
-    bool good = save_mesh(s->edits.bodies[b].def->mesh, x, path, why) &&
+    char *path = st_files_upload(s->files, file, why);
+    char *skin_path = path ? st_files_upload(s->files, skin, why) : NULL;
+    bool good = skin_path && save_mesh(s->edits.bodies[b].def->mesh, x, path, why) &&
                 (!part->skin || save_skin(part->skin, x, skin_path, why));
     if (good) {
         json_object_set_new(body, "mesh", json_pack("{s:s}", "file", file));
@@ -118,7 +118,7 @@ static void put_selections(st_session *s, int b, json_t *body)
 
 // ---------------------------------------------------------------- the scene
 
-json_t *st_design_scene(st_session *s, const char *folder, const char *stem, st_why *why)
+json_t *st_design_scene(st_session *s, const char *stem, st_why *why)
 {
     json_t *root = st_edits_scene(&s->edits, why);
     json_t *bodies = json_object_get(root, "bodies");
@@ -129,7 +129,7 @@ json_t *st_design_scene(st_session *s, const char *folder, const char *stem, st_
         good = st_fail(why, "there is no rest shape to write: %s", s->design->view.detail);
     for (int b = 0; b < s->edits.body_count && good; ++b) {
         json_t *body = json_array_get(bodies, (size_t)b);
-        good = put_meshes(s, b, body, folder, stem, why);
+        good = put_meshes(s, b, body, stem, why);
         if (!good) break;
         put_holds(s, b, body);
         put_selections(s, b, body);

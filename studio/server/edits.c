@@ -235,20 +235,17 @@ static bool material_tears(const hk_material_def *def)
     return def->tear_stress > 0 || def->tear_strain > 0;
 }
 
-// Bodies that come apart have other vertices than the page was told of.
-static bool refuse_tears(const hk_model_def *def, st_why *why)
+bool st_edits_tear(const st_edits *edits)
 {
+    const hk_model_def *def = hk_scene_model(edits->scene->def);
     bool tears = def->tearing && def->tearing->cut_count > 0;
-    for (int b = 0; b < def->body_count; ++b) {
-        const hk_body_def *body = hk_def_at(def->bodies, b);
+    for (int b = 0; b < edits->body_count; ++b) {
+        const st_body_edits *body = &edits->bodies[b];
         tears |= material_tears(&body->material);
-        for (int r = 0; r < body->region_count; ++r) {
-            const hk_region_def *region = hk_def_at(body->regions, r);
-            tears |= material_tears(&region->material);
-        }
+        for (int r = 0; r < body->region_count; ++r)
+            tears |= material_tears(&body->regions[r].material);
     }
-    return !tears || st_fail(why, "the studio does not show bodies that tear: run the scene with "
-                                  "hooke run or hooke render --run");
+    return tears;
 }
 
 bool st_edits_model(const st_edits *edits, bool contact, hk_model **model, st_why *why)
@@ -267,8 +264,7 @@ bool st_edits_model(const st_edits *edits, bool contact, hk_model **model, st_wh
         def.obstacle_count = 0;
     }
     st_scene_enter(edits->scene);
-    bool good =
-        refuse_tears(&def, why) && (hk_model_create(&def, model) == HK_OK || st_fail_library(why));
+    bool good = hk_model_create(&def, model) == HK_OK || st_fail_library(why);
     st_scene_leave();
     for (size_t b = 0; b < n; ++b)
         for (int i = 0; i < arrays[b].count; ++i) free(arrays[b].blocks[i]);

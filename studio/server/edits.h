@@ -73,6 +73,8 @@ void st_edits_clear_loads(st_body_edits *body);
 hk_load_def *st_edits_loads(const st_body_edits *body);
 
 // A model of the scene with all edits; without contact for design.
+// Whether anything of it tears or is cut.
+bool st_edits_tear(const st_edits *edits);
 bool st_edits_model(const st_edits *edits, bool contact, hk_model **model, st_why *why);
 // The world's definition with all edits but the model.
 hk_world_def st_edits_world(const st_edits *edits, int threads);

@@ -118,6 +118,8 @@ static bool change_model(const char *model, const hk_material_def *from, hk_mate
     if (isfinite(from->young)) to->young = from->young;
     if (isfinite(from->poisson)) to->poisson = from->poisson;
     to->density = from->density;
+    to->tear_stress = from->tear_stress;
+    to->tear_strain = from->tear_strain;
     return true;
 }
 
@@ -144,11 +146,12 @@ bool st_read_material(const json_t *message, hk_material_def *material, st_why *
 json_t *st_material_json(const hk_material_def *material)
 {
     bool has_moduli = strcmp(material->model, "mass_spring") != 0;
-    json_t *object = json_pack(
-        "{s:s, s:o, s:o, s:o}", "model", material->model, "young",
-        st_json_real(has_moduli ? material->young : NAN), "poisson",
-        st_json_real(has_moduli ? material->poisson : NAN), "density",
-        st_json_real(isfinite(parameter(material, "area_density")) ? NAN : material->density));
+    bool rope = strcmp(material->model, "rope") == 0;
+    double mass = fmax(parameter(material, "area_density"), parameter(material, "line_density"));
+    json_t *object = json_pack("{s:s, s:o, s:o, s:o}", "model", material->model, "young",
+                               st_json_real(has_moduli ? material->young : NAN), "poisson",
+                               st_json_real(has_moduli && !rope ? material->poisson : NAN),
+                               "density", st_json_real(isfinite(mass) ? NAN : material->density));
     if (strcmp(material->model, "shell") == 0)
         json_object_set_new(object, "thickness", st_json_real(material->thickness));
     json_t *parameters = json_object();

@@ -169,6 +169,14 @@ char *st_files_find(const st_files *files, const char *name, bool may_be_new, st
     return NULL;
 }
 
+char *st_files_upload(const st_files *files, const char *file, st_why *why)
+{
+    char *name = st_format("%s/%s", st_root_name(ST_UPLOADS), file);
+    char *path = st_files_find(files, name, true, NULL, why);
+    free(name);
+    return path;
+}
+
 char *st_files_name(const st_files *files, const char *path)
 {
     char *real = realpath(path, NULL), *name = NULL;

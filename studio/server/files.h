@@ -22,6 +22,8 @@ const char *st_root_name(st_root root);
 // there (unless `may_be_new`), or leads out of its root.
 char *st_files_find(const st_files *files, const char *name, bool may_be_new, st_root *root,
                     st_why *why);
+// The path of a file of this name in the uploads, that may be written; NULL as above.
+char *st_files_upload(const st_files *files, const char *file, st_why *why);
 // The name of a path on disk, to be freed; NULL: it is in no root.
 char *st_files_name(const st_files *files, const char *path);
 // Whether a root may be written to.

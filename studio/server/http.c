@@ -4,10 +4,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/random.h>
+#include <sys/socket.h>
 #include <arpa/inet.h>
 #include <signal.h>
 #include <stdio.h>
@@ -235,6 +237,29 @@ static void answer(const st_request *request, st_reply *reply)
     st_reply_error(reply, &why);
 }
 
+// civetweb reads to its end, however slowly it comes, what is left of a body when its request was
+// answered: that would hold a thread for each who never ends. Here the answer is followed by the
+// end of the connection, and who goes on sending is listened to for a moment only, so that the
+// answer is not lost.
+static void end_connection(const st_request *request, bool trusted)
+{
+    static const double most_ms[] = {1000, 10000}, most_bytes[] = {1 << 20, ST_MAX_UPLOAD};
+    const struct mg_request_info *info = mg_get_request_info(request->connection);
+    int found = request->length != 0 ? st_find_socket(info->server_port, info->remote_port) : -1;
+    if (found < 0) return;
+    shutdown(found, SHUT_WR);
+    char buffer[16384];
+    double until = st_now() + most_ms[trusted], left = most_bytes[trusted];
+    for (double wait; left > 0 && (wait = until - st_now()) > 0;) {
+        struct pollfd ready = {.fd = found, .events = POLLIN};
+        if (poll(&ready, 1, 1 + (int)wait) <= 0) break;
+        ssize_t got = recv(found, buffer, sizeof buffer, MSG_DONTWAIT);
+        if (got <= 0) break;
+        left -= (double)got;
+    }
+    shutdown(found, SHUT_RD);
+}
+
 // Returns the status that was sent, 0 for civetweb to go on with a WebSocket.
 static int begin_request(struct mg_connection *connection)
 {
@@ -247,7 +272,8 @@ static int begin_request(struct mg_connection *connection)
                           .length = info->content_length};
     st_reply reply = {.status = 500};
     st_why why;
-    if (!may_ask(&request, &why)) {
+    bool trusted = may_ask(&request, &why);
+    if (!trusted) {
         st_reply_error(&reply, &why);
     } else if (strcmp(request.path, "/ws") == 0) {
         const char *upgrade = mg_get_header(connection, "Upgrade");
@@ -263,6 +289,7 @@ static int begin_request(struct mg_connection *connection)
         answer(&request, &reply);
     }
     send_reply(connection, &reply);
+    end_connection(&request, trusted);
     return reply.status;
 }
 

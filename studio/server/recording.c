@@ -10,8 +10,10 @@ enum { MOST_FRAMES = 600, MOST_BYTES = 256 << 20 };
 
 struct st_recording {
     bool on, full;
-    double interval, next;      // ms
-    float *frames;              // [count][vertex_count][3]
+    double interval, next;  // ms
+    float *frames;          // [count][vertex_count][3]
+    uint32_t *triangles;    // [triangle_count][3], as they were when it began
+    int triangle_count;
     double times[MOST_FRAMES];  // s of the simulation
     int count, vertex_count;
     double begun;  // ms
@@ -26,6 +28,7 @@ void st_recording_free(st_recording *r)
 {
     if (!r) return;
     free(r->frames);
+    free(r->triangles);
     free(r);
 }
 
@@ -38,14 +41,22 @@ static void tell(st_session *s)
                       "seconds", seconds, "full", (int)r->full, "on", (int)r->on));
 }
 
-// Another scene, or its beginning: what was recorded stays until a new recording begins, unless its
-// vertices are others.
+// Another scene, or its beginning: what was recorded stays until a new recording begins.
 void st_recording_begin_scene(st_session *s)
 {
     st_recording *r = s->recording;
     r->on = false;
-    if (r->vertex_count != s->surface.vertex_count) r->count = 0;
     if (r->count > 0 || r->full) tell(s);
+}
+
+void st_recording_end(st_session *s)
+{
+    st_recording *r = s->recording;
+    if (!r->on) return;
+    r->on = false;
+    tell(s);
+    st_tell_notice(s, "info",
+                   "the recording ends here: an animation has the same triangles all along");
 }
 
 // Of the simulation; a design has none of its own.
@@ -66,6 +77,11 @@ bool st_recording_command(st_session *s, const json_t *message, st_why *why)
         r->count = 0;
         r->full = false;
         r->vertex_count = s->surface.vertex_count;
+        r->triangle_count = s->surface.triangle_count;
+        size_t triangles = 3 * (size_t)r->triangle_count;
+        r->triangles = st_realloc(r->triangles, triangles, sizeof *r->triangles);
+        if (triangles > 0)
+            memcpy(r->triangles, s->surface.triangles, sizeof *r->triangles * triangles);
         r->interval = 1 / rate;
         r->begun = st_now();
         r->next = clock_of(s);
@@ -105,8 +121,8 @@ void *st_recording_glb(st_session *s, size_t *size, st_why *why)
         return NULL;
     }
     const st_glb glb = {.vertex_count = r->vertex_count,
-                        .triangle_count = s->surface.triangle_count,
-                        .triangles = s->surface.triangles,
+                        .triangle_count = r->triangle_count,
+                        .triangles = r->triangles,
                         .frame_count = r->count,
                         .frames = r->frames,
                         .times = r->times};

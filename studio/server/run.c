@@ -33,7 +33,8 @@ static bool make_worlds(st_session *s, st_why *why)
 
 static void remember_start(st_run *run)
 {
-    size_t n = 3 * (size_t)hk_model_vertex_count(hk_world_model(run->worlds[0]));
+    run->start_count = hk_model_vertex_count(hk_world_model(run->worlds[0]));
+    size_t n = 3 * (size_t)run->start_count;
     run->start = st_alloc(n, sizeof *run->start);
     run->start_velocity = st_alloc(n, sizeof *run->start);
     memcpy(run->start, hk_world_positions(run->worlds[0]), sizeof(double) * n);
@@ -123,6 +124,7 @@ static bool go_back(st_session *s, hk_world *world)
 {
     const hk_model *model = hk_world_model(world);
     if (hk_model_contact_distance(model) > 0) return false;
+    if (hk_model_vertex_count(model) != s->run->start_count) return false;
     if (hk_world_set_time(world, 0) != HK_OK ||
         hk_world_set_positions(world, s->run->start) != HK_OK ||
         hk_world_set_velocities(world, s->run->start_velocity) != HK_OK || !mend_springs(world))
@@ -170,8 +172,14 @@ static bool remake(st_session *s, bool at_start, st_why *why)
     return good;
 }
 
+bool st_run_is_torn(const st_run *run)
+{
+    return hk_model_vertex_count(hk_world_model(run->worlds[0])) != run->start_count;
+}
+
 bool st_run_renew(st_session *s, st_why *why)
 {
+    if (st_run_is_torn(s->run)) return st_run_refuse_torn(why);
     return remake(s, false, why);
 }
 
@@ -214,6 +222,22 @@ static void tell_broken(st_session *s)
         st_tell_notice(s, "info", more == 1 ? "%d spring broke" : "%d springs broke", more);
 }
 
+// Vertices that are new stand at the end of their bodies, and those of later bodies move up.
+static bool follow_tears(st_session *s, st_why *why)
+{
+    const hk_model *model = hk_world_model(s->run->worlds[0]);
+    if (hk_model_vertex_count(model) == s->surface.model_vertex_count) return true;
+    for (int k = 0; k < s->run->grab_count; ++k) {
+        st_point *point = &s->run->grabs[k].point;
+        for (int i = 0; i < point->count; ++i) {
+            int b = st_surface_body_of(&s->surface, point->vertices[i]);
+            point->vertices[i] += hk_model_body_start(model, b) - s->surface.parts[b].model_start;
+        }
+    }
+    st_recording_end(s);
+    return st_renew_surface(s, why);
+}
+
 // Whether the step was taken. A step that failed leaves the state; then the world pauses, since
 // the next one would fail, too.
 static bool take_step(st_session *s)
@@ -234,6 +258,8 @@ static bool take_step(st_session *s)
     s->step++;
     s->echo = s->heard;
     s->now = hk_world_time(run->worlds[0]);
+    st_why why;
+    if (!follow_tears(s, &why)) st_tell_notice(s, "error", "%s", why.text);
     s->step_ms = reports[0].ms;
     run->report = reports[0];
     run->steps_since++;
@@ -403,7 +429,8 @@ static int contacts(st_session *s, float **list)
     for (int v = 0; v < f->vertex_count && good; ++v) {
         int32_t from = f->vertices[v];
         const double *force = forces + 3 * (int64_t)(from < 0 ? 0 : from);
-        if (from < 0 || (force[0] == 0 && force[1] == 0 && force[2] == 0)) continue;
+        if (from < 0 || (v > 0 && from == f->vertices[v - 1])) continue;  // once around a tube
+        if (force[0] == 0 && force[1] == 0 && force[2] == 0) continue;
         rows[count][0] = (float)v;
         for (int i = 0; i < 3; ++i) {
             rows[count][1 + i] = (float)x[3 * (int64_t)from + i];
@@ -456,6 +483,11 @@ static void describe(st_session *s, json_t *scene)
     json_object_set_new(scene, "solvers", list);
 }
 
+static hk_status mesh(st_session *s, hk_mesh **made)
+{
+    return hk_world_mesh(s->run->worlds[0], made);
+}
+
 static bool save(st_session *s, int shape, const char *what, const char *path, st_why *why)
 {
     hk_world *world = s->run->worlds[shape];
@@ -484,6 +516,7 @@ const st_mode st_live_mode = {.name = "live",
                               .springs = springs,
                               .describe = describe,
                               .world_model = world_model,
+                              .mesh = mesh,
                               .save = save};
 
 const st_mode st_compare_mode = {.name = "compare",
@@ -501,4 +534,5 @@ const st_mode st_compare_mode = {.name = "compare",
                                  .springs = springs,
                                  .describe = describe,
                                  .world_model = world_model,
+                                 .mesh = mesh,
                                  .save = save};

@@ -26,7 +26,8 @@ struct st_run {
     int world_count;
     hk_world *worlds[ST_MOST_WORLDS];
     st_solver solvers[ST_MOST_WORLDS];  // of compare
-    double *start, *start_velocity;     // [n][3]
+    double *start, *start_velocity;     // [start_count][3]
+    int start_count;                    // vertices of the model when nothing was torn
     st_grab grabs[ST_MOST_GRABS];
     int grab_count;
     // pace
@@ -49,6 +50,9 @@ struct st_run {
 // Worlds of the scene with its edits, in the state of those there are: for what a world does not
 // take while it is there. Where it fails all stays as it was.
 bool st_run_renew(st_session *session, st_why *why);
+// Whether bodies have come apart; what cannot be done then.
+bool st_run_is_torn(const st_run *run);
+bool st_run_refuse_torn(st_why *why);
 
 // ---- run_edit.c
 int st_run_edit(st_session *session, const st_command *command, st_why *why);

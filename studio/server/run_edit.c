@@ -44,10 +44,26 @@ static void note_echo(st_session *s, const st_command *c)
     s->heard = (st_echo){st_read_real(c->message, "sent", 0), c->arrived};
 }
 
+// E A over the length of a line, as the line itself has it.
+static double rope_stiffness(const st_session *s, int body, double size)
+{
+    const hk_material_def *material = &s->edits.bodies[body].material;
+    const st_part *part = &s->surface.parts[body];
+    double radius = 0;
+    for (int k = 0; k < s->surface.tube_count && radius == 0; ++k)
+        if (s->surface.tubes[k].first_vertex == part->first_vertex)
+            radius = s->surface.tubes[k].radius;
+    for (int k = 0; k < material->parameter_count; ++k)
+        if (strcmp(material->parameters[k].name, "stretch") == 0)
+            return material->parameters[k].value / size;
+    return material->young * M_PI * radius * radius / size;
+}
+
 // A spring that is stiffer than the body around it gains nothing: E times the size of an element.
 static double usual_stiffness(const st_session *s, int body, double size)
 {
     const hk_material_def *material = &s->edits.bodies[body].material;
+    if (s->surface.parts[body].rope) return rope_stiffness(s, body, size);
     double young = isfinite(material->young) && material->young > 0 ? material->young : 1e5;
     return young * size;
 }
@@ -161,6 +177,12 @@ static bool hold(st_session *s, const json_t *message, bool fix, st_why *why)
     return good;
 }
 
+// What is kept by numbers of vertices would miss the new ones along a crack.
+bool st_run_refuse_torn(st_why *why)
+{
+    return st_fail(why, "what has torn cannot be changed like that: go back to the start first");
+}
+
 // ---------------------------------------------------------------- materials
 
 static bool set_worlds_material(st_run *run, int body, const hk_selector *region,
@@ -217,6 +239,13 @@ bool st_has_selection(const json_t *message)
            json_object_get(message, "box") || json_object_get(message, "sphere");
 }
 
+static bool has_painted(const st_body_edits *body)
+{
+    for (int r = 0; r < body->region_count; ++r)
+        if (body->regions[r].vertices) return true;
+    return false;
+}
+
 static bool change_material(st_session *s, const json_t *message, st_why *why)
 {
     int b = (int)st_read_real(message, "body", 0), r = (int)st_read_real(message, "region", -1);
@@ -225,6 +254,8 @@ static bool change_material(st_session *s, const json_t *message, st_why *why)
     if (r >= body->region_count) return st_fail(why, "there is no region %d", r);
     hk_material_def material = r >= 0 ? body->regions[r].material : body->material;
     if (!st_read_material(json_object_get(message, "material"), &material, why)) return false;
+    if (st_run_is_torn(s->run) && (st_has_selection(message) || has_painted(body)))
+        return st_run_refuse_torn(why);
     if (r >= 0) return set_region_material(s, b, r, &material, why);
     if (st_has_selection(message)) return paint(s, b, message, &material, why);
     return set_body_material(s, b, &material, why);
@@ -279,6 +310,7 @@ static bool change_loads(st_session *s, const json_t *message, st_why *why)
 {
     hk_load_def load;
     int only = (int)st_read_real(message, "body", -1);
+    if (st_run_is_torn(s->run)) return st_run_refuse_torn(why);
     if (only >= s->edits.body_count) return st_fail(why, "there is no body %d", only);
     if (json_is_true(json_object_get(message, "clear"))) {
         bool renew = false;

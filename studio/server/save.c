@@ -44,9 +44,11 @@ bool st_save_scene(st_session *s, const json_t *message, json_t **answer, st_why
 {
     const char *asked = st_read_text(message, "name"), *folder = s->files->folder[ST_UPLOADS];
     char *title = st_scene_title(s->scene.name), *stem = plain_name(asked ? asked : title);
-    char *path = st_format("%s/%s.json", folder, stem);
+    char *file = st_format("%s.json", stem), *path = st_files_upload(s->files, file, why);
     bool design = s->mode == &st_design_mode;
-    json_t *scene = design ? st_design_scene(s, folder, stem, why) : st_edits_scene(&s->edits, why);
+    json_t *scene = !path    ? NULL
+                    : design ? st_design_scene(s, stem, why)
+                             : st_edits_scene(&s->edits, why);
     bool elsewhere = strcmp(s->scene.folder, folder) != 0;
     json_t *bodies = json_object_get(scene, "bodies");
     // The meshes of a design are new, and beside the scene.
@@ -58,13 +60,14 @@ bool st_save_scene(st_session *s, const json_t *message, json_t **answer, st_why
     char *text = scene ? json_dumps(scene, JSON_INDENT(2)) : NULL;
     bool good = text && (hk_file_save(path, text, strlen(text)) == HK_OK || st_fail_library(why));
     if (good) {
-        char *name = st_format("uploads/%s.json", stem);
+        char *name = st_format("%s/%s", st_root_name(ST_UPLOADS), file);
         *answer = json_pack("{s:s}", "scene", name);
         free(name);
     }
     free(text);
     json_decref(scene);
     free(path);
+    free(file);
     free(stem);
     free(title);
     return good;

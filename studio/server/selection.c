@@ -82,6 +82,13 @@ static void grow_by_one_tet(const st_surface *f, uint8_t *flags)
     free(before);
 }
 
+// Triangles are those of the topology that the page had: after a tear there are others.
+static bool knows_triangles(const st_session *s, const json_t *message, st_why *why)
+{
+    double of = st_read_real(message, "topology", s->topology);
+    return of >= s->surface_since || st_fail(why, "the surface has torn meanwhile");
+}
+
 uint8_t *st_select(st_session *s, const json_t *message, const double *x, bool grow, st_why *why)
 {
     const st_surface *f = &s->surface;
@@ -98,7 +105,7 @@ uint8_t *st_select(st_session *s, const json_t *message, const double *x, bool g
     if (vertices)
         good = select_vertices(vertices, f, flags, why);
     else if (triangles)
-        good = select_triangles(triangles, f, flags, why);
+        good = knows_triangles(s, message, why) && select_triangles(triangles, f, flags, why);
     else if (box)
         good = select_box(box, f, x, flags, why);
     else if (sphere)
@@ -185,6 +192,18 @@ static bool pick_skin(const st_session *s, const hk_model *model, int body, int 
     return true;
 }
 
+// Corners of tubes are of the same vertex, by twos or threes.
+static void add_to_point(st_point *point, int32_t vertex, double weight)
+{
+    int k = 0;
+    while (k < point->count && point->vertices[k] != vertex) ++k;
+    if (k == point->count) {
+        point->vertices[point->count] = vertex;
+        point->weights[point->count++] = 0;
+    }
+    point->weights[k] += weight;
+}
+
 bool st_pick(st_session *s, const json_t *message, const hk_model *model, st_point *point,
              double *size, int *body, st_why *why)
 {
@@ -194,16 +213,14 @@ bool st_pick(st_session *s, const json_t *message, const hk_model *model, st_poi
     double weights[3], edge = 0;
     if (!json_is_integer(number) || triangle < 0 || triangle >= f->triangle_count)
         return st_fail(why, "\"triangle\": there are %d", f->triangle_count);
-    if (!read_weights(message, weights, why)) return false;
+    if (!knows_triangles(s, message, why) || !read_weights(message, weights, why)) return false;
     *body = st_surface_body(f, (int)triangle);
     if (f->parts[*body].skin) {
         if (!pick_skin(s, model, *body, (int)triangle, weights, point, why)) return false;
     } else {
-        point->count = 3;
-        for (int c = 0; c < 3; ++c) {
-            point->vertices[c] = f->vertices[f->triangles[3 * triangle + c]];
-            point->weights[c] = weights[c];
-        }
+        point->count = 0;
+        for (int c = 0; c < 3; ++c)
+            add_to_point(point, f->vertices[f->triangles[3 * triangle + c]], weights[c]);
     }
     const double *rest = hk_model_rest_positions(model);
     for (int k = 1; k < point->count; ++k) {

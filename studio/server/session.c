@@ -88,21 +88,43 @@ static bool rest_mesh(const st_session *s, const hk_model *model, hk_mesh **mesh
     return good || st_fail_library(why);
 }
 
+// The same of a world, which may have torn.
+static bool world_mesh(st_session *s, const hk_model *model, hk_mesh **mesh, st_why *why)
+{
+    return (s->mode->mesh(s, mesh) == HK_OK &&
+            hk_mesh_set_positions(*mesh, hk_model_rest_positions(model)) == HK_OK) ||
+           st_fail_library(why);
+}
+
 static bool make_surface(st_session *s, st_surface *surface, st_why *why)
 {
     const hk_model *model = NULL;
     hk_mesh *mesh = NULL;
-    bool good = s->mode->world_model(s, &model) && rest_mesh(s, model, &mesh, why) &&
-                st_surface_create(model, mesh, surface, why);
+    bool good =
+        s->mode->world_model(s, &model) &&
+        (s->mode->mesh ? world_mesh(s, model, &mesh, why) : rest_mesh(s, model, &mesh, why)) &&
+        st_surface_create(model, mesh, surface, why);
+    s->surface_since = s->topology;
     hk_mesh_free(mesh);
     return good;
+}
+
+bool st_renew_surface(st_session *s, st_why *why)
+{
+    st_surface fresh;
+    s->topology++;
+    if (!make_surface(s, &fresh, why)) return false;
+    st_surface_free(&s->surface);
+    s->surface = fresh;
+    st_hub_forget_frames(s->hub);
+    return s->dirty = s->surface_new = true;
 }
 
 static void close_mode(st_session *s)
 {
     if (s->open) s->mode->end(s);
     s->open = false;
-    s->playing = false;
+    s->playing = s->surface_new = false;
     st_surface_free(&s->surface);
     st_hub_forget_frames(s->hub);
     s->heard = s->echo = (st_echo){.sent = 0};
@@ -196,6 +218,8 @@ static bool change_mode(st_session *s, const json_t *message, st_why *why)
         if (name && strcmp(name, modes[i]->name) == 0) mode = modes[i];
     if (!mode) return st_fail(why, "there is no mode \"%s\"", name ? name : "");
     if (!s->open) return st_fail(why, "open a scene first");
+    if (mode == &st_compare_mode && st_edits_tear(&s->edits))
+        return st_fail(why, "bodies that come apart have nothing to compare vertex by vertex");
     st_tell_busy(s, "preparing");
     close_mode(s);
     st_why ignored;
@@ -213,9 +237,13 @@ static bool reset(st_session *s, st_why *why)
 {
     s->playing = false;
     if (!s->mode->reset(s, why)) return false;
-    // Skins belong to models, and there may be another one.
+    // Skins belong to models, and there may be another one; what was torn is whole again.
     const hk_model *model = NULL;
-    for (int b = 0; s->mode->world_model(s, &model) && b < s->surface.body_count; ++b)
+    bool known = s->mode->world_model(s, &model);
+    if (known && hk_model_vertex_count(model) != s->surface.model_vertex_count &&
+        !st_renew_surface(s, why))
+        return false;
+    for (int b = 0; known && b < s->surface.body_count; ++b)
         s->surface.parts[b].skin = hk_model_skin(model, b);
     s->dirty = true;
     st_recording_begin_scene(s);
@@ -463,10 +491,12 @@ static void do_commands(st_session *s, double wait_ms)
 // Frames go out sixty times a second at most: faster than that nobody looks.
 static double show(st_session *s, double wait)
 {
-    enum { LEAST_MS = 12 };
+    enum { LEAST_MS = 12, LEAST_MS_NEW = 40 };
     if (!s->open || !s->dirty) return wait;
-    double due = s->last_frame + LEAST_MS - st_now();
+    double due = s->last_frame + (s->surface_new ? LEAST_MS_NEW : LEAST_MS) - st_now();
     if (due > 0) return fmin(wait, due);
+    if (s->surface_new) st_tell_topology(s, ST_ALL_CLIENTS);
+    s->surface_new = false;
     st_send_frame(s);
     return wait;
 }

@@ -42,6 +42,8 @@ typedef struct st_mode {
     // What is particular to it in `scene`.
     void (*describe)(st_session *session, json_t *scene);
     bool (*world_model)(st_session *session, const hk_model **model);
+    // All bodies in the numbering of that model; NULL: they are as in the scene.
+    hk_status (*mesh)(st_session *session, hk_mesh **mesh);
     bool (*save)(st_session *session, int shape, const char *what, const char *path, st_why *why);
 } st_mode;
 
@@ -74,6 +76,8 @@ struct st_session {
     st_edits edits;
     const st_mode *mode;
     st_surface surface;
+    uint32_t surface_since;  // the topology with which its triangles came
+    bool surface_new;        // of which no page has been told yet
     st_run *run;
     st_design *design;
     st_recording *recording;
@@ -97,6 +101,8 @@ void st_tell_notice(st_session *session, const char *level, const char *format, 
 // Says what the simulation is at while it takes long; NULL: at nothing.
 void st_tell_busy(st_session *session, const char *text);
 bool st_keep_going(void *context, const hk_iteration *iteration);  // a monitor
+// After bodies came apart: what is drawn is made anew, and pages are told with the next frame.
+bool st_renew_surface(st_session *session, st_why *why);
 
 // ---------------------------------------------------------------- describe.c
 
@@ -132,8 +138,8 @@ void st_point_place(const st_point *point, const double *x, double place[3]);
 // ---------------------------------------------------------------- save.c, design_scene.c
 
 bool st_save_scene(st_session *session, const json_t *message, json_t **answer, st_why *why);
-// The scene of a design, whose meshes are written into a folder as STEM-rest.msh …
-json_t *st_design_scene(st_session *session, const char *folder, const char *stem, st_why *why);
+// The scene of a design, whose meshes are written into the uploads as STEM-rest.msh …
+json_t *st_design_scene(st_session *session, const char *stem, st_why *why);
 
 // ---------------------------------------------------------------- convergence.c
 
@@ -147,6 +153,8 @@ void st_recording_free(st_recording *recording);
 bool st_recording_command(st_session *session, const json_t *message, st_why *why);
 void st_recording_begin_scene(st_session *session);
 void st_recording_add(st_session *session);
+// What is drawn has other vertices from now on: the recording ends, and it is said.
+void st_recording_end(st_session *session);
 // A .glb with morph targets; NULL: nothing was recorded.
 void *st_recording_glb(st_session *session, size_t *size, st_why *why);
 

@@ -40,6 +40,12 @@ static void count_parts(const hk_model *model, const hk_mesh *mesh, int triangle
             drawn[v] = 1;
         }
     }
+    for (int k = 0; k < s->tube_count; ++k) {
+        st_part *part = &s->parts[body_of(model, s->tubes[k].ends[0])];
+        part->rope = true;
+        part->vertex_count += st_tube_vertices();
+        part->triangle_count += st_tube_triangles(&s->tubes[k]);
+    }
     for (int b = 0; b < s->body_count; ++b) {
         st_part *part = &s->parts[b];
         if (part->skin) {
@@ -97,6 +103,24 @@ static void fill_surfaces(const hk_model *model, int triangle_count, const int32
     free(place);
     free(next_triangle);
     free(next_vertex);
+}
+
+static void fill_tubes(const hk_model *model, st_surface *s)
+{
+    int *vertices = st_alloc((size_t)s->body_count, sizeof *vertices);
+    int *triangles = st_alloc((size_t)s->body_count, sizeof *triangles);
+    for (int k = 0; k < s->tube_count; ++k) {
+        st_tube *tube = &s->tubes[k];
+        int b = body_of(model, tube->ends[0]);
+        int at = s->parts[b].first_triangle + triangles[b], count = st_tube_triangles(tube);
+        tube->first_vertex = s->parts[b].first_vertex + vertices[b];
+        st_tube_fill(tube, s->vertices, s->triangles + 3 * (size_t)at);
+        for (int i = 0; i < count; ++i) s->tets[at + i] = -1;
+        vertices[b] += st_tube_vertices();
+        triangles[b] += count;
+    }
+    free(triangles);
+    free(vertices);
 }
 
 static double tet_volume(const double *x, const int32_t *tet)
@@ -201,12 +225,14 @@ bool st_surface_create(const hk_model *model, hk_mesh *mesh, st_surface *s, st_w
     if (hk_mesh_surface(mesh, &count, &triangles, &tets) != HK_OK) return st_fail_library(why);
     s->model_vertex_count = hk_model_vertex_count(model);
     s->parts = st_alloc((size_t)s->body_count, sizeof *s->parts);
+    st_tubes_find(model, s);
     count_parts(model, mesh, count, triangles, tets, s);
     s->vertices = st_alloc((size_t)s->vertex_count, sizeof *s->vertices);
     s->triangles = st_alloc(3 * (size_t)s->triangle_count, sizeof *s->triangles);
     s->tets = st_alloc((size_t)s->triangle_count, sizeof *s->tets);
     fill_surfaces(model, count, triangles, tets, s);
     fill_skins(s);
+    fill_tubes(model, s);
     weigh_tets(model, mesh, s);
     find_bounds(model, s);
     s->obstacle_count = hk_model_obstacle_count(model);
@@ -223,6 +249,7 @@ void st_surface_free(st_surface *s)
     free(s->triangles);
     free(s->tets);
     free(s->parts);
+    free(s->tubes);
     free(s->tet_vertices);
     free(s->tet_middles);
     free(s->tet_weight);
@@ -240,6 +267,7 @@ void st_surface_positions(const st_surface *s, const double *x, float *drawn)
         const st_part *part = &s->parts[b];
         float *to = drawn + 3 * (size_t)part->first_vertex;
         const double *from = s->scratch;
+        if (part->rope) continue;
         if (part->skin && hk_embedding_apply(part->skin, 3, x + 3 * (size_t)part->model_start,
                                              s->scratch) != HK_OK)
             memset(s->scratch, 0, sizeof(double) * 3 * (size_t)part->vertex_count);
@@ -248,6 +276,7 @@ void st_surface_positions(const st_surface *s, const double *x, float *drawn)
             for (int i = 0; i < 3; ++i) to[3 * v + i] = (float)(from[3 * v + i] - s->origin[i]);
         }
     }
+    for (int k = 0; k < s->tube_count; ++k) st_tube_place(&s->tubes[k], x, s->origin, drawn);
 }
 
 void st_surface_values(const st_surface *s, const double *values, float *drawn)
@@ -272,6 +301,13 @@ void st_surface_average(const st_surface *s, const double *tets, double *vertice
     for (int t = 0; t < s->tet_count; ++t) add_to_nodes(s, t, s->tet_weight[t] * tets[t], vertices);
     for (int v = 0; v < s->model_vertex_count; ++v)
         vertices[v] = s->vertex_weight[v] > 0 ? vertices[v] / s->vertex_weight[v] : NAN;
+}
+
+int st_surface_body_of(const st_surface *s, int32_t vertex)
+{
+    for (int b = 0; b < s->body_count; ++b)
+        if (vertex < s->parts[b].model_start + s->parts[b].model_count) return b;
+    return s->body_count - 1;
 }
 
 int st_surface_body(const st_surface *s, int triangle)

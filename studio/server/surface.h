@@ -1,5 +1,5 @@
-// What is drawn of a model: the surface of each body, or its skin, in one numbering of drawn
-// vertices; obstacles in one of their own.
+// What is drawn of a model: the surface of each body, or its skin, or tubes of a rope, in one
+// numbering of drawn vertices; obstacles in one of their own.
 #ifndef STUDIO_SURFACE_H
 #define STUDIO_SURFACE_H
 
@@ -9,8 +9,14 @@ typedef struct st_part {  // a body
     int first_vertex, vertex_count, first_triangle, triangle_count;
     const hk_embedding *skin;  // NULL: its own surface. The model's
     int model_start, model_count;
-    bool sheet;
+    bool sheet, rope;
 } st_part;
+
+typedef struct st_tube {         // a line of a rope
+    int32_t ends[2], beyond[2];  // vertices of the model; −1: it does not run on there
+    double radius;
+    int first_vertex;  // drawn
+} st_tube;
 
 typedef struct st_obstacle {
     int first_vertex, vertex_count, first_triangle, triangle_count;
@@ -22,6 +28,8 @@ typedef struct st_surface {
     uint32_t *triangles;  // [triangle_count][3]
     int32_t *tets;        // [triangle_count] behind it; −1: none
     st_part *parts;       // [body_count]
+    int tube_count;
+    st_tube *tubes;  // [tube_count]
     double origin[3], bounds[2][3], size;
     // of the model
     int model_vertex_count, tet_count;
@@ -47,7 +55,18 @@ void st_surface_positions(const st_surface *surface, const double *positions, fl
 void st_surface_values(const st_surface *surface, const double *values, float *drawn);
 // Values of tets → means around the model's vertices, by volume.
 void st_surface_average(const st_surface *surface, const double *tets, double *vertices);
+// Which body a vertex of the model belongs to.
+int st_surface_body_of(const st_surface *surface, int32_t vertex);
 // Which body a drawn triangle belongs to.
 int st_surface_body(const st_surface *surface, int triangle);
+
+// ---- tubes.c
+void st_tubes_find(const hk_model *model, st_surface *surface);
+int st_tube_vertices(void);  // of each
+int st_tube_triangles(const st_tube *tube);
+// `triangles`: where those of this one begin.
+void st_tube_fill(const st_tube *tube, int32_t *vertices, uint32_t *triangles);
+void st_tube_place(const st_tube *tube, const double *positions, const double origin[3],
+                   float *drawn);
 
 #endif

@@ -37,7 +37,7 @@ static char *plain_stem(const char *name, const char *ending)
     char *stem = st_format("%.*s", (int)length, from);
     for (char *c = stem; *c; ++c)
         if (!isalnum((unsigned char)*c) && *c != '-' && *c != '_') *c = '_';
-    if (stem[0] == '\0' || stem[0] == '_') stem[0] = stem[0] ? 'm' : '\0';
+    if (stem[0] == '_' || stem[0] == '-') stem[0] = 'm';  // no option of a program
     if (stem[0]) return stem;
     free(stem);
     return st_copy("mesh");

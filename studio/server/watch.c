@@ -91,7 +91,7 @@ static int port_of(const struct sockaddr_storage *address)
 }
 
 // civetweb does not tell the socket of a connection, but its ports do.
-static int find_socket(int own_port, int remote_port)
+int st_find_socket(int own_port, int remote_port)
 {
     for (int file = 3; file < MOST_FILES; ++file) {
         struct sockaddr_storage own, remote;
@@ -106,7 +106,7 @@ static int find_socket(int own_port, int remote_port)
 
 st_watched *st_watch_add(st_watch *w, st_client *client, int own_port, int remote_port)
 {
-    int found = find_socket(own_port, remote_port);
+    int found = st_find_socket(own_port, remote_port);
     if (found < 0) return NULL;
     st_watched *k = st_alloc(1, sizeof *k);
     *k = (st_watched){.client = client, .socket = found, .heard = bytes_received(found)};

@@ -17,4 +17,7 @@ void st_watch_remove(st_watch *watch, st_watched *watched);
 // A frame has come to its end.
 void st_watch_heard(st_watch *watch, st_watched *watched);
 
+// The socket of the connection between these two ports; -1: it is not there.
+int st_find_socket(int own_port, int remote_port);
+
 #endif

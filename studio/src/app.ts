@@ -161,6 +161,7 @@ export class App extends Emitter implements Listener {
     private takeScene(message: SceneMessage): void {
         const text = message.text ?? this.scene?.text;
         this.scene = { ...message, text };
+        this.world.generation = `${this.welcome?.session} ${message.generation}`; // another server counts anew
         if (message.mode !== 'design') this.design = null;
         const young = message.bodies.map((b) => b.material.young ?? Infinity);
         const least = Math.min(...young);

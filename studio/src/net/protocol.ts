@@ -33,6 +33,7 @@ export interface Load {
 export interface SceneBody {
     name: string;
     sheet: boolean;
+    rope?: boolean;
     material: Material;
     regions: { name: string; material: Material; added?: boolean }[];
     loads: Load[];
@@ -66,6 +67,7 @@ export interface SceneMessage {
     vertices: number;
     tets: number;
     triangles: number;
+    lines: number; // of ropes
     step: number;
     end: number;
     integrator: string;
@@ -76,6 +78,7 @@ export interface SceneMessage {
     backend?: string;
     describe?: string;
     contact: { distance: number } | null;
+    solvers?: SolverChoice[]; // in compare, of both worlds
     bodies: SceneBody[];
     setup_ms?: number;
     notes?: string[];
@@ -203,6 +206,7 @@ export type ServerMessage =
     | { type: 'pong'; sent: number; server: number };
 
 export interface Selection {
+    topology?: number; // of the triangles
     vertices?: number[];
     triangles?: number[];
     box?: [Vec3, Vec3];

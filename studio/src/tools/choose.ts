@@ -51,7 +51,8 @@ export class Brush {
     }
 
     selection(): Selection | null {
-        return this.chosen.size > 0 ? { triangles: this.triangles } : null;
+        const { topology } = this.view.data.topology;
+        return this.chosen.size > 0 ? { triangles: this.triangles, topology } : null;
     }
 
     body(): number {

@@ -188,6 +188,7 @@ export class Tools {
             type: 'grab',
             grab,
             shape: hit.shape,
+            topology: this.app.world.data?.topology.topology ?? 0,
             target: this.app.world.toWorld(point),
             sent: performance.now(),
         };

@@ -1,7 +1,7 @@
 // Two methods side by side: which ones, how far apart, how long they take; and error against time.
 import uPlot from 'uplot';
 import type { App } from '../app';
-import type { DoneMessage } from '../net/protocol';
+import type { DoneMessage, SolverChoice } from '../net/protocol';
 import { digits, quantity } from '../units';
 import { button, h } from './dom';
 import { decades } from './plots';
@@ -30,7 +30,7 @@ export class ComparePanel {
             }),
         );
         this.element.hidden = this.titles.hidden = this.convergence.hidden = true;
-        app.on('scene', (scene) => this.enter(scene.mode === 'compare'));
+        app.on('scene', (scene) => this.enter(scene.mode === 'compare', scene.solvers ?? []));
         app.on('stats', () => this.showStats());
     }
 
@@ -42,24 +42,45 @@ export class ComparePanel {
         });
     }
 
-    private enter(on: boolean): void {
+    private enter(on: boolean, solvers: readonly SolverChoice[]): void {
+        const began = on && this.element.hidden;
         this.element.hidden = this.titles.hidden = !on;
         if (!on) this.convergence.hidden = true;
+        if (began) this.distance.replaceChildren();
+        if (solvers.length < 2) return;
+        // Also where another page, or this one before it was loaded again, began the comparison.
+        solvers.forEach((s, i) => this.fill(this.choices[i]!, s.method));
+        const known = this.app.stats?.compare?.methods;
+        if (began || solvers.some((s, i) => s.method !== known?.[i])) this.showTitles(solvers.map((s) => s.method), []);
+    }
+
+    private fill(choice: HTMLSelectElement, method: string): void {
+        const methods = this.app.tables?.methods ?? [];
+        choice.replaceChildren(
+            ...methods.map((m) => h('option', { text: m.name, title: m.summary, attrs: { value: m.name } })),
+        );
+        choice.value = method;
+    }
+
+    private showTitles(methods: readonly string[], ms: readonly number[]): void {
+        this.titles.replaceChildren(
+            ...methods.map((m, i) =>
+                h(
+                    'div',
+                    { class: 'pane-title' },
+                    h('b', { text: m }),
+                    h('span', { text: ms[i] === undefined ? '' : `${digits(ms[i]!, 3)} ms a step` }),
+                ),
+            ),
+        );
     }
 
     /** Compare mode with these methods; without: those chosen before, or what is set and Newton's. */
     start(): void {
-        const methods = this.app.tables?.methods ?? [];
         const now = this.app.scene?.solver.method ?? 'newton';
         const first = this.choices[0]!.value || now;
         const second = this.choices[1]!.value || (first === 'newton' ? 'quasi_newton' : 'newton');
-        [first, second].forEach((wanted, i) => {
-            const choice = this.choices[i]!;
-            choice.replaceChildren(
-                ...methods.map((m) => h('option', { text: m.name, title: m.summary, attrs: { value: m.name } })),
-            );
-            choice.value = wanted;
-        });
+        [first, second].forEach((wanted, i) => this.fill(this.choices[i]!, wanted));
         void this.app.ask(
             { type: 'mode', mode: 'compare', methods: [{ method: first }, { method: second }] },
             'These cannot be compared',
@@ -75,16 +96,7 @@ export class ComparePanel {
             h('i', { text: 'apart' }),
             h('b', { text: typeof rms === 'number' ? quantity(rms, 'm') : '–' }),
         );
-        this.titles.replaceChildren(
-            ...compare.methods.map((m, i) =>
-                h(
-                    'div',
-                    { class: 'pane-title' },
-                    h('b', { text: m }),
-                    h('span', { text: `${digits(compare.ms_per_step[i] ?? NaN, 3)} ms a step` }),
-                ),
-            ),
-        );
+        this.showTitles(compare.methods, compare.ms_per_step);
     }
 
     async showConvergence(): Promise<void> {
@@ -113,6 +125,11 @@ export class ComparePanel {
         this.plot(host, curves);
     }
 
+    /** How tall the view is: the card has to fit into it. */
+    private room(): number {
+        return this.convergence.parentElement?.clientHeight ?? 400;
+    }
+
     private plot(host: HTMLElement, curves: NonNullable<DoneMessage['curves']>): void {
         const ink = getComputedStyle(this.convergence).color;
         const grid = { stroke: `color-mix(in srgb, ${ink} 14%, transparent)`, width: 1 };
@@ -124,8 +141,8 @@ export class ComparePanel {
         const axis: uPlot.Axis = { stroke: ink, grid, ticks: { show: false }, font: '11px system-ui' };
         new uPlot(
             {
-                width: 486,
-                height: 260,
+                width: Math.min(486, this.convergence.clientWidth - 34),
+                height: Math.max(120, Math.min(260, this.room() - 96)),
                 legend: { show: false },
                 cursor: { drag: { x: false, y: false } },
                 scales: { x: { time: false }, y: { distr: 3 } },

@@ -21,7 +21,7 @@ export class Help {
 
     constructor(shortcuts: Shortcut[]) {
         const table = (rows: Shortcut[]): HTMLElement =>
-            h('dl', {}, ...rows.flatMap((s) => [h('dt', {}, h('kbd', { text: s.keys })), h('dd', { text: s.label })]));
+            h('dl', {}, ...rows.flatMap((s) => [h('dt', {}, ...s.keys.split(' or ').map((text) => h('kbd', { text }))), h('dd', { text: s.label })]));
         const half = Math.ceil(shortcuts.length / 2);
         this.element = h(
             'div',

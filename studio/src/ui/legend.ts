@@ -13,6 +13,7 @@ export interface LegendSpec {
 }
 
 const WIDTH = 128;
+const TITLE = '600 12px system-ui, sans-serif';
 const KINDS_WIDTH = 216;
 const HEIGHT = 236;
 
@@ -20,6 +21,7 @@ export class Legend {
     readonly element = h('canvas', { class: 'legend', attrs: { 'aria-label': 'Legend' } });
     private spec: LegendSpec | null = null;
     private drawn = '';
+    private readonly measure = document.createElement('canvas').getContext('2d')!;
     private readonly tables = new Map<ScaleName, Uint8Array>();
 
     set(spec: LegendSpec | null): void {
@@ -30,7 +32,7 @@ export class Legend {
         if (!spec || key === this.drawn) return;
         this.drawn = key;
         const ratio = Math.max(1, devicePixelRatio);
-        const width = widthOf(spec);
+        const width = this.width;
         this.element.width = width * ratio;
         this.element.height = HEIGHT * ratio;
         this.element.style.width = `${width}px`;
@@ -44,9 +46,16 @@ export class Legend {
     drawInto(context: CanvasRenderingContext2D, right: number, top: number, ink: string): void {
         if (!this.spec) return;
         context.save();
-        context.translate(right - widthOf(this.spec), top);
+        context.translate(right - this.width, top);
         this.paint(context, ink);
         context.restore();
+    }
+
+    /** As wide as its title is in the font that there is. */
+    private get width(): number {
+        if (this.spec!.kinds) return KINDS_WIDTH;
+        this.measure.font = TITLE;
+        return Math.max(WIDTH, Math.ceil(this.measure.measureText(this.spec!.title).width) + 20);
     }
 
     get text(): string {
@@ -65,7 +74,7 @@ export class Legend {
         const { title, kinds } = this.spec!;
         g.textAlign = 'right';
         g.fillStyle = ink;
-        g.font = '600 12px system-ui, sans-serif';
+        g.font = TITLE;
         g.fillText(title, KINDS_WIDTH - 16, 16);
         g.font = '12px system-ui, sans-serif';
         kinds!.slice(0, 9).forEach(({ colour, label }, i) => {
@@ -87,7 +96,7 @@ export class Legend {
         const [low, high] = [range[0] * scaled.factor, range[1] * scaled.factor];
         const table = this.tables.get(scale) ?? colourTable(scale);
         this.tables.set(scale, table);
-        const [x, y, width, height] = [WIDTH - 30, 44, 14, 176];
+        const [x, y, width, height] = [this.width - 30, 44, 14, 176];
         for (let i = 0; i < height; i++) {
             const c = 4 * Math.round(255 * (1 - i / (height - 1)));
             g.fillStyle = `rgb(${table[c]}, ${table[c + 1]}, ${table[c + 2]})`;
@@ -95,7 +104,7 @@ export class Legend {
         }
         g.fillStyle = ink;
         g.textAlign = 'right';
-        g.font = '600 12px system-ui, sans-serif';
+        g.font = TITLE;
         g.fillText(title, x + width, 16);
         g.globalAlpha = 0.75;
         g.font = '12px system-ui, sans-serif';
@@ -109,8 +118,4 @@ export class Legend {
         }
         g.textBaseline = 'alphabetic';
     }
-}
-
-function widthOf(spec: LegendSpec): number {
-    return spec.kinds ? KINDS_WIDTH : WIDTH;
 }

@@ -52,7 +52,7 @@ const comparePlots: PlotSpec[] = [
         title: 'Distance between the two',
         unit: 'm',
         curves: [
-            { label: 'root mean square', column: 1, colour: blue },
+            { label: 'RMS', column: 1, colour: blue },
             { label: 'greatest', column: 2, colour: orange },
         ],
     },
@@ -76,6 +76,7 @@ class Plot {
     private readonly title = h('div', { class: 'plot-title' });
     private readonly host = h('div', { class: 'plot-host' });
     private readonly value = h('span', { class: 'plot-value' });
+    private readonly keys: HTMLElement[] = [];
     private width = 0;
 
     constructor(
@@ -88,6 +89,7 @@ class Plot {
                 const key = h('span', { class: 'plot-key', text: c.label });
                 key.style.setProperty('--key', c.colour);
                 keys.append(key);
+                this.keys.push(key);
             }
         this.title.append(h('b', { text: spec.title }), keys, this.value);
         this.element.append(this.title, this.host);
@@ -107,7 +109,7 @@ class Plot {
                 height: HEIGHT,
                 legend: { show: false },
                 cursor: { drag: { x: false, y: false }, points: { size: 5 }, y: false },
-                padding: [6, 8, 0, 0],
+                padding: [6, 16, 0, 0],
                 scales: { x: { time: false }, y: this.spec.log ? { distr: 3 } : { auto: true } },
                 axes: [
                     { ...axis, size: 22, space: 50, values: (_, t) => t.map((v) => `${digits(v)} s`) },
@@ -133,7 +135,8 @@ class Plot {
     }
 
     private withUnit(value: number): string {
-        if (this.spec.unit === '' || this.spec.unit === 'ms' || value === 0) return digits(value);
+        if (this.spec.unit === '' || value === 0) return digits(value);
+        if (this.spec.unit === 'ms') return `${digits(value)} ms`;
         const s = prefixFor(Math.abs(value), this.spec.unit);
         return `${digits(value * s.factor)} ${s.unit}`;
     }
@@ -145,7 +148,7 @@ class Plot {
         const shown = this.spec.curves.map((_, i) => data[i + 1]?.[at]);
         const first = shown.find((v): v is number => typeof v === 'number');
         const few = this.spec.curves.length === 1 && first !== undefined;
-        const text = few ? `${this.withUnit(first)}${this.spec.unit === 'ms' ? ' ms' : ''}` : '';
+        const text = few ? this.withUnit(first) : '';
         this.value.textContent = text;
     }
 
@@ -162,6 +165,11 @@ class Plot {
     private clean(value: number | string | null): number | null {
         if (typeof value !== 'number') return null;
         return this.spec.log && value <= 0 ? null : value;
+    }
+
+    /** What the curves are called from now on. */
+    name(labels: readonly string[]): void {
+        labels.forEach((text, i) => this.keys[i] && (this.keys[i].textContent = text));
     }
 
     restyle(): void {
@@ -202,6 +210,8 @@ export class Plots {
         app.on('stats', (stats) => this.take(stats.history, stats.compare, stats.time));
         app.on('scene', (scene) => {
             if (!scene.edited) this.clear();
+            const names = scene.solvers?.map((s) => s.method) ?? [];
+            this.compare.find((p) => p.spec.key === 'ms2')!.name(names);
         });
         app.on('frame', (frame) => {
             if (frame.step === 0 && this.rows.length + this.compareRows.length > 0) this.clear();

@@ -3,7 +3,7 @@
 import GUI from 'lil-gui';
 import '../../node_modules/lil-gui/dist/lil-gui.css';
 import type { App } from '../app';
-import type { Material, MethodTable, OptionTable, SceneBody, Vec3 } from '../net/protocol';
+import type { Material, MethodTable, OptionTable, SceneBody, SolverChoice, Vec3 } from '../net/protocol';
 import { h } from './dom';
 import { logSlider } from './log-slider';
 
@@ -37,6 +37,7 @@ export class Sidebar {
             scene.generation,
             scene.mode,
             scene.solver.method,
+            scene.solvers?.map((s) => s.method),
             bodies,
             this.app.world.data?.topology.springs,
         ]);
@@ -53,7 +54,10 @@ export class Sidebar {
         this.gui = gui;
         this.buildView(this.folder('View'));
         const mode = this.app.scene!.mode;
-        if (mode !== 'design') this.buildSolver(this.folder('Method'));
+        const { solvers } = this.app.scene!;
+        if (mode === 'live') this.buildSolver(this.folder('Method'), this.app.scene!.solver);
+        // Of a comparison: which methods, the bar below the view says.
+        else solvers?.forEach((s, k) => this.buildSolver(this.folder(`Method: ${s.method}`), s, k));
         this.buildWorld(this.folder(mode === 'design' ? 'Forces' : 'World'));
         this.app.scene!.bodies.forEach((body, i) => this.buildBody(body, i));
         this.buildAbout(this.folder('About this scene', true));
@@ -124,24 +128,21 @@ export class Sidebar {
         sub.add(section, 'flip').name(LABELS.flip).onChange(change);
     }
 
-    private buildSolver(folder: GUI): void {
+    private buildSolver(folder: GUI, solver: SolverChoice, world?: number): void {
         const { app } = this;
-        const scene = app.scene!;
         const methods = app.tables?.methods ?? [];
-        const table = methods.find((m) => m.name === scene.solver.method);
-        const values = {
-            method: scene.solver.method,
-            iterations: scene.solver.iterations,
-            tolerance: scene.solver.tolerance,
-        };
-        const options: Record<string, number | string> = { ...scene.solver.options };
+        const table = methods.find((m) => m.name === solver.method);
+        const values = { method: solver.method, iterations: solver.iterations, tolerance: solver.tolerance };
+        const options: Record<string, number | string> = { ...solver.options };
         const ask = (): void => {
-            if (scene.mode === 'compare') return;
-            app.askGently('solver', { type: 'solver', ...values, options: changed(table, options) });
+            const which = world === undefined ? {} : { world };
+            app.askGently(`solver ${world ?? ''}`, { type: 'solver', ...which, ...values, options: changed(table, options) });
         };
-        const choice = folder.add(values, 'method', methods.map((m) => m.name)).name('Method');
-        choice.onChange((method: string) => void app.ask({ type: 'solver', method }));
-        choice.domElement.title = table?.summary ?? '';
+        if (world === undefined) {
+            const choice = folder.add(values, 'method', methods.map((m) => m.name)).name('Method');
+            choice.onChange((method: string) => void app.ask({ type: 'solver', method }));
+            choice.domElement.title = table?.summary ?? '';
+        }
         const iterations = folder.add(values, 'iterations', 1, undefined, 1).name('Iterations').onChange(ask);
         iterations.domElement.title = 'At most so many in a step';
         logSlider(folder, 'Tolerance', '', values.tolerance, [1e-12, 1e-1], (v) => {
@@ -202,7 +203,7 @@ export class Sidebar {
     private buildBody(body: SceneBody, number: number): void {
         const folder = this.folder(`Body: ${body.name || number}`, number > 1);
         const now = (): SceneBody | undefined => this.app.scene?.bodies[number];
-        this.buildMaterial(folder, `${number}`, () => now()?.material ?? body.material, body.sheet, (material) => ({
+        this.buildMaterial(folder, `${number}`, () => now()?.material ?? body.material, body, (material) => ({
             type: 'material',
             body: number,
             material,
@@ -210,7 +211,7 @@ export class Sidebar {
         body.regions.forEach((region, r) => {
             const part = folder.addFolder(region.added ? `Painted ${r + 1}` : `Region ${r + 1}`);
             part.close();
-            this.buildMaterial(part, `${number} ${r}`, () => now()?.regions[r]?.material ?? region.material, body.sheet, (material) => ({
+            this.buildMaterial(part, `${number} ${r}`, () => now()?.regions[r]?.material ?? region.material, body, (material) => ({
                 type: 'material',
                 body: number,
                 region: r,
@@ -227,12 +228,12 @@ export class Sidebar {
         folder: GUI,
         place: string,
         now: () => Material,
-        sheet: boolean,
+        { sheet, rope }: { sheet: boolean; rope?: boolean },
         request: (material: Record<string, unknown>) => { type: string } & Record<string, unknown>,
     ): void {
         const { app } = this;
         const material = now();
-        const use = sheet ? 'sheets' : 'solids';
+        const use = rope ? 'ropes' : sheet ? 'sheets' : 'solids';
         const models = (app.tables?.materials ?? []).filter((m) => m.use === use).map((m) => m.name);
         const state = { model: material.model, poisson: material.poisson ?? 0.45 };
         const gently = (key: string, value: Record<string, unknown>): void =>
@@ -277,6 +278,7 @@ export class Sidebar {
             ['tets', scene.tets.toLocaleString('en')],
         ];
         if (scene.triangles) rows.push(['triangles of sheets', scene.triangles.toLocaleString('en')]);
+        if (scene.lines) rows.push(['lines of ropes', scene.lines.toLocaleString('en')]);
         const springs = this.app.world.data?.topology.springs ?? 0;
         if (springs > 0) rows.push(['springs', springs.toLocaleString('en')]);
         if (scene.integrator) rows.push(['integrator', scene.integrator]);

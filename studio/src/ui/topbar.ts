@@ -70,8 +70,9 @@ export class Topbar {
     private showScene(): void {
         const { scene } = this.app;
         if (!scene) return;
-        const tets = scene.tets > 0 ? `${scene.tets.toLocaleString('en')} tets` : `${scene.triangles.toLocaleString('en')} triangles`;
-        this.title.replaceChildren(h('b', { text: scene.title || scene.path }), h('span', { text: tets }), icon('open', 15));
+        const [count, what] = scene.tets > 0 ? [scene.tets, 'tets'] : scene.triangles > 0 ? [scene.triangles, 'triangles'] : [scene.lines, 'lines'];
+        const size = `${count.toLocaleString('en')} ${what}`;
+        this.title.replaceChildren(h('b', { text: scene.title || scene.path }), h('span', { text: size }), icon('open', 15));
         document.title = `${scene.title || 'scene'} – Hooke Studio`;
         for (const [mode, tab] of this.tabs) {
             tab.classList.toggle('on', mode === scene.mode);

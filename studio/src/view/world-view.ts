@@ -74,15 +74,22 @@ export class WorldView {
             obstaclePositions: floats(packet, What.ObstaclePositions) ?? nothing,
             obstacleTriangles: Uint32Array.from(integers(packet, What.ObstacleTriangles) ?? []),
         };
-        const fresh = !this.data || !sameSurface(this.data, data);
-        this.rebuild(data, fresh);
+        const same = this.data !== null && sameSurface(this.data, data);
+        // A body that tears has another surface, and is what was looked at all the same.
+        const fresh = !same && this.generation !== this.shownGeneration;
+        this.shownGeneration = this.generation;
+        this.rebuild(data, same, fresh);
         this.onTopology(fresh);
     }
 
-    private rebuild(data: WorldData, fresh: boolean): void {
+    /** Of the scene that was announced, and of the one that is shown. */
+    generation = '';
+    private shownGeneration = '-';
+
+    private rebuild(data: WorldData, same: boolean, fresh: boolean): void {
         const old = this.shapes.splice(0);
-        const bodies = fresh ? [] : old.map((s) => s.body);
-        for (const shape of old) shape.dispose(!fresh);
+        const bodies = same ? old.map((s) => s.body) : [];
+        for (const shape of old) shape.dispose(same);
         this.data = data;
         this.pending = null;
         const count = Math.max(1, data.topology.shapes.length);
