@@ -76,7 +76,7 @@ static hk_status allocate(hk_contacts *c)
     c->plane_of = HK_ARRAY(int32_t, obstacles);
     c->start_of = HK_ARRAY(int32_t, obstacles);
     c->placed = HK_ZEROS(hk_placement, obstacles);
-    c->x = HK_ZEROS(double, 3 * points);
+    c->x = HK_ZEROS(double, 3 * points + 1);
     c->base = HK_ZEROS(double, 3 * points);
     c->from = HK_ZEROS(double, 3 * points);
     c->kept = HK_ZEROS(double, 3 * points);

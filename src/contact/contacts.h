@@ -120,7 +120,7 @@ typedef struct hk_contacts {
     hk_placement *placed;  // [obstacle_count] where it is
     double radius;         // m, the largest of any side
     // ---- where points are
-    double *x;          // [point_count][3] m, as of the last evaluation
+    double *x;          // [point_count][3] m, as of the last evaluation, and one number more
     double *base;       // [point_count][3] m, at the last detection
     double *kept;       // [point_count][3] m, of hk_contacts_keep
     double *aim;        // [point_count][3] m, where points are to go

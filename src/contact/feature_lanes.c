@@ -2,7 +2,7 @@
 // HK_FEATURE_TABLE set by cmake/lanes.cmake.
 #include "contact/feature_lanes.h"
 
-#include "term/corners.h"
+#include "math/mat3.h"
 
 // As in quick.h: sines, squared, of what is not nearly parallel.
 #define NOT_PARALLEL 1e-6
@@ -20,17 +20,32 @@ static inline mask is_far(real dd, real de, real ee, real most)
     return dd * ee - de * de > (most + r_set(ROUNDING) * (dd + ee)) * ee;
 }
 
+// The same of the part of it from 0 to e.
+static inline mask is_far_from_edge(real dd, real de, real ee, real most)
+{
+    real allowed = most + r_set(ROUNDING) * (dd + ee);
+    mask before = de <= r_zero(), behind = de >= ee;
+    mask ends = (before & (dd > allowed)) | (behind & (dd - r_set(2) * de + ee > allowed));
+    return ends | (r_not(before | behind) & (dd * ee - de * de > allowed * ee));
+}
+
 // Weights of the closest points of a vertex and a triangle (quick_vertex_triangle); w between them.
-static inline mask vertex_triangle(const vec3 x[4], real most, real c[4], vec3 *w)
+// `far`: which are farther apart than the root of `most`.
+static inline mask vertex_triangle(const vec3 x[4], real most, real c[4], vec3 *w, mask *far)
 {
     vec3 e = v3_sub(x[2], x[1]), f = v3_sub(x[3], x[1]), a = v3_sub(x[0], x[1]);
     real ee = v3_dot(e, e), ff = v3_dot(f, f), ef = v3_dot(e, f), aa = v3_dot(a, a);
     real d1 = v3_dot(e, a), d2 = v3_dot(f, a), two = r_set(2), zero = r_zero(), one = r_set(1);
     real area = ee * ff - ef * ef, vb = ff * d1 - ef * d2, vc = ee * d2 - ef * d1;
     real va = area - vb - vc;
-    mask plain = (area > r_set(NOT_PARALLEL) * ee * ff) & (va > zero) & (vb > zero) & (vc > zero);
+    mask wide = area > r_set(NOT_PARALLEL) * ee * ff;
+    mask inside = (va > zero) & (vb > zero) & (vc > zero), plain = wide & inside;
+    real third[3] = {aa - two * d1 + ee, d2 - d1 - ef + ee, ff - two * ef + ee};
     plain &= is_far(aa, d1, ee, most) & is_far(aa, d2, ff, most) &
-             is_far(aa - two * d1 + ee, d2 - d1 - ef + ee, ff - two * ef + ee, most);
+             is_far(third[0], third[1], third[2], most);
+    *far = wide & r_not(inside) & is_far_from_edge(aa, d1, ee, most) &
+           is_far_from_edge(aa, d2, ff, most) &
+           is_far_from_edge(third[0], third[1], third[2], most);
     real inverse = one / r_select(area > zero, area, one);
     c[0] = one;
     c[2] = -vb * inverse;
@@ -41,18 +56,25 @@ static inline mask vertex_triangle(const vec3 x[4], real most, real c[4], vec3 *
 }
 
 // Of two edges (quick_edge_edge).
-static inline mask edge_edge(const vec3 x[4], real most, real parallel, real c[4], vec3 *w)
+static inline mask edge_edge(const vec3 x[4], real most, real parallel, real c[4], vec3 *w,
+                             mask *far)
 {
     vec3 a = v3_sub(x[1], x[0]), b = v3_sub(x[3], x[2]), d = v3_sub(x[0], x[2]);
     real aa = v3_dot(a, a), bb = v3_dot(b, b), ab = v3_dot(a, b), dd = v3_dot(d, d);
     real ad = v3_dot(a, d), bd = v3_dot(b, d), sine = aa * bb - ab * ab;
     real zero = r_zero(), one = r_set(1), two = r_set(2);
-    mask plain = (sine > r_set(NOT_PARALLEL) * aa * bb) & (sine > r_set(SLACK) * parallel);
+    mask crossing = sine > r_set(NOT_PARALLEL) * aa * bb;
+    mask plain = crossing & (sine > r_set(SLACK) * parallel);
     real s = (ab * bd - bb * ad) / r_select(sine > zero, sine, one);
     real t = (ab * s + bd) / r_select(bb > zero, bb, one);
-    plain &= (s > zero) & (s < one) & (t > zero) & (t < one);
-    plain &= is_far(dd, bd, bb, most) & is_far(dd + two * ad + aa, bd + ab, bb, most) &
-             is_far(dd, ad, aa, most) & is_far(dd - two * bd + bb, ab - ad, aa, most);
+    mask inside = (s > zero) & (s < one) & (t > zero) & (t < one);
+    real second = dd + two * ad + aa, fourth = dd - two * bd + bb;
+    plain &= inside;
+    plain &= is_far(dd, bd, bb, most) & is_far(second, bd + ab, bb, most) &
+             is_far(dd, -ad, aa, most) & is_far(fourth, ab - ad, aa, most);
+    *far = crossing & r_not(inside) & is_far_from_edge(dd, bd, bb, most) &
+           is_far_from_edge(second, bd + ab, bb, most) & is_far_from_edge(dd, -ad, aa, most) &
+           is_far_from_edge(fourth, ab - ad, aa, most);
     c[0] = one - s;
     c[1] = s;
     c[2] = t - one;
@@ -61,33 +83,77 @@ static inline mask edge_edge(const vec3 x[4], real most, real parallel, real c[4
     return plain & (v3_dot(*w, *w) > r_set(SMALLEST) * (aa + bb));
 }
 
+#if defined(HK_AVX) || defined(HK_AVX512)
+// Four corners at x, `stride` numbers a point, of which one beyond the last three may be read:
+// transposed in registers.
+static inline void four_corners(const double *x, int stride, const int32_t *index, __m256d to[3])
+{
+    __m256d a = _mm256_loadu_pd(x + stride * (int64_t)index[0]);
+    __m256d b = _mm256_loadu_pd(x + stride * (int64_t)index[1]);
+    __m256d c = _mm256_loadu_pd(x + stride * (int64_t)index[2]);
+    __m256d d = _mm256_loadu_pd(x + stride * (int64_t)index[3]);
+    __m256d ab = _mm256_unpacklo_pd(a, b), cd = _mm256_unpacklo_pd(c, d);
+    to[0] = _mm256_permute2f128_pd(ab, cd, 0x20);
+    to[1] = _mm256_permute2f128_pd(_mm256_unpackhi_pd(a, b), _mm256_unpackhi_pd(c, d), 0x20);
+    to[2] = _mm256_permute2f128_pd(ab, cd, 0x31);
+}
+#endif
+
+static inline vec3 load_corner(const double *x, int stride, const int32_t *index)
+{
+    vec3 r;
+#if defined(HK_AVX512)
+    __m256d low[3], high[3];
+    four_corners(x, stride, index, low);
+    four_corners(x, stride, index + 4, high);
+    for (int i = 0; i < 3; i++)
+        r.v[i] = (real)_mm512_insertf64x4(_mm512_castpd256_pd512(low[i]), high[i], 1);
+#elif defined(HK_AVX)
+    __m256d all[3];
+    four_corners(x, stride, index, all);
+    for (int i = 0; i < 3; i++) r.v[i] = (real)all[i];
+#else
+    for (int i = 0; i < 3; i++)
+        for (int l = 0; l < HK_LANES; l++)
+            r_set_lane(&r.v[i], l, x[stride * (int64_t)index[l] + i]);
+#endif
+    return r;
+}
+
+static inline unsigned bits_of(mask lanes, int first)
+{
+    unsigned bits = 0;
+    for (int l = 0; l < HK_LANES; l++) bits |= (lanes[l] != 0 ? 1u : 0u) << (first + l);
+    return bits;
+}
+
 static inline unsigned find_lanes(const hk_feature_block *k, const double *place,
                                   const double *away, int first, hk_features *to)
 {
     vec3 x[4], w, sum = v3_set(0, 0, 0);
     real c[4], reach = r_load(k->reach + first), most = reach * reach * r_set(SLACK);
-    for (int v = 0; v < 4; v++) x[v] = corners_load(place, k->point[v] + first);
-    mask plain = k->kind == HK_VERTEX_TRIANGLE
-                     ? vertex_triangle(x, most, c, &w)
-                     : edge_edge(x, most, r_load(k->parallel + first), c, &w);
+    for (int v = 0; v < 4; v++) x[v] = load_corner(place, 4, k->point[v] + first);
+    mask far, plain = k->kind == HK_VERTEX_TRIANGLE
+                          ? vertex_triangle(x, most, c, &w, &far)
+                          : edge_edge(x, most, r_load(k->parallel + first), c, &w, &far);
+    to->far |= bits_of(far, first);
     real distance = r_sqrt(v3_dot(w, w));
     if (!r_any(plain)) return 0;
     vec3 normal = v3_scale(w, r_set(1) / r_select(plain, distance, r_set(1)));
     for (int v = 0; v < 4; v++)
-        sum = v3_add(sum, v3_scale(corners_load(away, k->point[v] + first), c[v]));
+        sum = v3_add(sum, v3_scale(load_corner(away, 4, k->point[v] + first), c[v]));
     for (int v = 0; v < 4; v++) r_store(to->c[v] + first, c[v]);
     for (int i = 0; i < 3; i++) r_store(to->normal[i] + first, normal.v[i]);
     r_store(to->distance + first, distance);
     r_store(to->reduced + first, distance - v3_dot(normal, sum));
-    unsigned bits = 0;
-    for (int l = 0; l < HK_LANES; l++) bits |= (plain[l] != 0 ? 1u : 0u) << (first + l);
-    return bits;
+    return bits_of(plain, first);
 }
 
 static unsigned find(const hk_feature_block *k, const double *x, const double *away,
                      hk_features *to)
 {
     unsigned plain = 0;
+    to->far = 0;
     if (k->kind == HK_VERTEX_PLANE) return 0;
     for (int first = 0; first < k->count; first += HK_LANES)
         plain |= find_lanes(k, x, away, first, to);
@@ -95,18 +161,6 @@ static unsigned find(const hk_feature_block *k, const double *x, const double *a
 }
 
 // ---------------------------------------------------------------- without a centre
-
-// Corners of contacts at x, [points][3].
-static inline void load_corners(const hk_feature_block *k, const double *x, int first, vec3 to[4])
-{
-    for (int v = 0; v < 4; v++) {
-        const int32_t *point = k->point[v] + first;
-        double lane[3][HK_LANES] __attribute__((aligned(64)));
-        for (int l = 0; l < HK_LANES; l++)
-            for (int i = 0; i < 3; i++) lane[i][l] = x[3 * (int64_t)point[l] + i];
-        for (int i = 0; i < 3; i++) to[v].v[i] = r_load(lane[i]);
-    }
-}
 
 // b, b′ and b″ at the gaps, which are finite and, of barriers, open.
 typedef struct values {
@@ -137,11 +191,12 @@ static inline bool find_plain(const hk_feature_block *k, hk_contact_law law, con
                               int first, found *to)
 {
     real reach = r_load(k->reach + first), most = reach * reach * r_set(SLACK), one = r_set(1);
+    mask far;
     vec3 w;
-    load_corners(k, x, first, to->x);
+    for (int v = 0; v < 4; v++) to->x[v] = load_corner(x, 3, k->point[v] + first);
     to->plain = k->kind == HK_VERTEX_TRIANGLE
-                    ? vertex_triangle(to->x, most, to->c, &w)
-                    : edge_edge(to->x, most, r_load(k->parallel + first), to->c, &w);
+                    ? vertex_triangle(to->x, most, to->c, &w, &far)
+                    : edge_edge(to->x, most, r_load(k->parallel + first), to->c, &w, &far);
     real distance = r_sqrt(v3_dot(w, w));
     real gap = distance - r_load(k->thickness + first);
     if (law != HK_CONTACT_PENALTY) to->plain &= gap > r_zero();
@@ -150,13 +205,6 @@ static inline bool find_plain(const hk_feature_block *k, hk_contact_law law, con
     to->gap = r_select(to->plain, gap, r_load(k->width + first));
     to->normal = v3_scale(w, one / to->distance);
     return true;
-}
-
-static inline unsigned bits_of(mask plain, int first)
-{
-    unsigned bits = 0;
-    for (int l = 0; l < HK_LANES; l++) bits |= (plain[l] != 0 ? 1u : 0u) << (first + l);
-    return bits;
 }
 
 static unsigned evaluate(const hk_feature_block *k, hk_contact_law law, const double *x,

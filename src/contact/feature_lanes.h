@@ -40,6 +40,7 @@ typedef struct __attribute__((aligned(64))) hk_features {
     double distance[HK_FEATURE_LANES];  // m
     // m, and what it is less of by `away`: the distance at the centre along the same normal
     double reduced[HK_FEATURE_LANES];
+    unsigned far;  // contacts that are farther than their reach for sure, one bit for each
 } hk_features;
 
 // Energies, forces and gaps, for methods that have no centre (forces.c).
@@ -63,7 +64,7 @@ typedef struct hk_feature_table {
     // contact that is plain; only for those the rest is filled in.
     unsigned (*find)(const hk_feature_block *block, const double *x, const double *away,
                      hk_features *to);
-    // At x, [points][3]; likewise.
+    // At x, [points][3] and one number more, which may be read; likewise.
     unsigned (*evaluate)(const hk_feature_block *block, hk_contact_law law, const double *x,
                          hk_feature_forces *to);
     // The Hessians, `keep` times, and the rest as pair_upper_hessian has it; weight and slide are

@@ -84,58 +84,22 @@ double hk_touches_near_energy(hk_contacts *c)
 
 // ---------------------------------------------------------------- blocks
 
-// Adds `along` n nᵀ + `across` (1 − n nᵀ).
-static void add_block(double along, double across, const double n[3], double block[6])
-{
-    for (int i = 0, k = 0; i < 3; i++)
-        for (int j = i; j < 3; j++, k++)
-            block[k] += (along - across) * n[i] * n[j] + (i == j ? across : 0);
-}
-
-// Σ |c| over corners of bodies. The matrix c cᵀ of them is bounded by the diagonal |c| Σ |c|.
-static double spread_of(const hk_contacts *c, const int32_t point[4], const double weight[4])
-{
-    double sum = 0;
-    for (int v = 0; v < 4; v++)
-        if (point[v] < c->body_points) sum += fabs(weight[v]);
-    return sum;
-}
-
-static void sum_blocks(const hk_contacts *c, int p, double block[6])
-{
-    const hk_touches *t = c->touches;
-    for (int64_t k = t->slot_uses.start[p]; k < t->slot_uses.start[p + 1]; k++) {
-        size_t n = (size_t)t->slot_uses.use[k] / 4, v = (size_t)t->slot_uses.use[k] % 4;
-        if (n < t->push_count && t->used_bend[n] > 0) {
-            const hk_push *push = &t->push[n];
-            add_block(fabs(push->c[v]) * push->spread * t->used_bend[n], 0, push->normal, block);
-        }
-        if (t->slot_drag[n] < 0) continue;
-        // Of friction that of a spring with the same force: Coulomb's is below it on both sides.
-        const hk_slide *slide = &c->slides[t->slot_drag[n]];
-        const hk_friction *f = &slide->friction;
-        double spread = fabs(f->c[v]) * spread_of(c, slide->point, f->c);
-        add_block(spread * f->damping, spread * t->used_pull[n], f->normal, block);
-    }
-}
-
 // For each vertex a block that bounds its part of the matrix.
-static void find_blocks(const hk_contacts *c)
+static void find_blocks(const hk_contacts *c, const hk_push_table *kernels)
 {
     hk_touches *t = c->touches;
-    // What does not push yet may do so at any time.
-    for (size_t n = 0; n < t->slot_count; n++) {
-        t->used_bend[n] = n < t->push_count ? fmax(0, fmax(t->bend[n], t->push[n].stiffness)) : 0;
-        t->used_pull[n] = t->slot_drag[n] >= 0 ? t->pull[n] : 0;
-    }
-#pragma omp parallel for schedule(static) num_threads(c->threads)
-    for (int m = 0; m < t->touched_count; m++) {
-        int p = t->touched[m];
-        double *block = t->block + 6 * (size_t)p;
-        for (int i = 0; i < 6; i++) block[i] = 0;
-        sum_blocks(c, p, block);
+    int64_t slots = (int64_t)t->slot_count;
+#pragma omp parallel num_threads(c->threads) if (slots > RUN)
+    {
+#pragma omp for schedule(static)
+        for (int64_t n = 0; n < slots; n += RUN)
+            kernels->stiffen(c, n, hk_min_int64(n + RUN, slots));
+#pragma omp for schedule(static)
+        for (int m = 0; m < t->touched_count; m += RUN)
+            kernels->block(c, m, hk_min_int(m + RUN, t->touched_count));
     }
     t->blocks = true;
+    t->blocked = kernels;
     t->prepared = NULL;
     t->blocks_moved = 0;
 }
@@ -160,25 +124,20 @@ static hk_status fill_lean(hk_contacts *c, const hk_push_table *kernels)
     size_t slots = (size_t)(blocks * kernels->lanes), number = sizeof(double);
     size_t bytes = kernels->block_size * (size_t)blocks;
     HK_TRY(hk_reserve(&t->lean, 0, 1, &t->lean_capacity, bytes));
-    HK_TRY(hk_reserve(&t->slot_force, 0, 8 * number, &t->slot_force_capacity, slots));
-    HK_TRY(hk_reserve(&t->lean_use, 0, 1, &t->lean_use_capacity,
-                      kernels->use_size * (size_t)t->slot_uses.start[c->body_points]));
-    HK_TRY(hk_reserve((void **)&t->bend, 0, number, &t->bend_capacity, slots));
-    HK_TRY(hk_reserve((void **)&t->pull, 0, number, &t->pull_capacity, slots));
+    HK_TRY(hk_reserve(&t->slot_force, 0, 16 * number, &t->slot_force_capacity, slots));
+    HK_TRY(hk_reserve(&t->bend, 0, number, &t->bend_capacity, slots));
+    HK_TRY(hk_reserve(&t->pull, 0, number, &t->pull_capacity, slots));
+    HK_TRY(hk_reserve(&t->slot_block, 0, 24 * number, &t->slot_block_capacity, slots));
     bool kept = slots <= t->used_bend_capacity && slots <= t->used_pull_capacity;
-    HK_TRY(hk_reserve((void **)&t->used_bend, 0, number, &t->used_bend_capacity, slots));
-    HK_TRY(hk_reserve((void **)&t->used_pull, 0, number, &t->used_pull_capacity, slots));
-    t->blocks = t->blocks && kept;
-    for (size_t n = 0; n < slots; n++)
-        if (!t->blocks || n >= t->slot_count) t->used_bend[n] = t->used_pull[n] = 0;
-#pragma omp parallel num_threads(c->threads) if (blocks > RUN / 8)
-    {
-#pragma omp for schedule(static) nowait
-        for (int64_t b = 0; b < blocks; b++) kernels->fill(c, b, b + 1);
-#pragma omp for schedule(static)
-        for (int m = 0; m < t->touched_count; m += RUN)
-            kernels->fill_uses(c, m, hk_min_int(m + RUN, t->touched_count));
+    HK_TRY(hk_reserve(&t->used_bend, 0, number, &t->used_bend_capacity, slots));
+    HK_TRY(hk_reserve(&t->used_pull, 0, number, &t->used_pull_capacity, slots));
+    t->blocks = t->blocks && kept && kernels == t->blocked;
+    if (!t->blocks) {
+        memset(t->used_bend, 0, number * slots);
+        memset(t->used_pull, 0, number * slots);
     }
+#pragma omp parallel for schedule(static) num_threads(c->threads) if (blocks > RUN / 8)
+    for (int64_t b = 0; b < blocks; b++) kernels->fill(c, b, b + 1);
     t->kernels = kernels;
     return HK_OK;
 }
@@ -223,7 +182,7 @@ void hk_touches_add_gradient(hk_contacts *c, const hk_places *q, void *gradient)
     if (!t->placed) find_away(c, kernels, q);
     t->placed = false;
     bool stiffer = find_forces(c, kernels, gradient);
-    if (stiffer || !t->blocks) find_blocks(c);
+    if (stiffer || !t->blocks) find_blocks(c, kernels);
 }
 
 static void prepare(const hk_contacts *c, const hk_touch_step *step)

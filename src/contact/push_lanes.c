@@ -12,8 +12,7 @@
 typedef scalar quad __attribute__((vector_size(4 * sizeof(scalar))));
 // Of vectors that may be anyone's.
 typedef scalar loose_quad __attribute__((vector_size(4 * sizeof(scalar)), aligned(sizeof(scalar))));
-typedef double wide __attribute__((vector_size(4 * sizeof(double))));
-typedef double lanes_wide __attribute__((vector_size(HK_LANES * sizeof(double))));
+typedef double eight __attribute__((vector_size(8 * sizeof(double))));
 
 // What iterations read of as many slots as there are lanes: what pushes …
 typedef struct lean_push {
@@ -35,12 +34,6 @@ typedef struct lean_block {
     int32_t point[4][HK_LANES];
     int32_t pushes, drags;  // whether there are any
 } lean_block;
-
-// A corner of a slot, for who gathers the forces upon points.
-typedef struct lean_use {
-    int32_t at;         // of the force along the normal; that across it is HK_LANES farther
-    scalar push, drag;  // weights of the corner
-} lean_use;
 
 // ---------------------------------------------------------------- at a centre
 
@@ -82,23 +75,6 @@ static void fill(const hk_contacts *c, int64_t first, int64_t last)
                 fill_drag(&c->slides[drag].friction, t->slid + 4 * (int64_t)drag, l, &to->drag);
             to->pushes |= slot < (int64_t)t->push_count;
             to->drags |= drag >= 0;
-        }
-    }
-}
-
-static void fill_uses(const hk_contacts *c, int first, int last)
-{
-    const hk_touches *t = c->touches;
-    for (int m = first; m < last; m++) {
-        int p = t->touched[m];
-        for (int64_t k = t->slot_uses.start[p]; k < t->slot_uses.start[p + 1]; k++) {
-            int64_t slot = t->slot_uses.use[k] / 4, v = t->slot_uses.use[k] % 4;
-            int32_t drag = t->slot_drag[slot];
-            bool pushes = slot < (int64_t)t->push_count;
-            ((lean_use *)t->lean_use)[k] =
-                (lean_use){.at = (int32_t)(2 * (slot - slot % HK_LANES) + slot % HK_LANES),
-                           .push = pushes ? (scalar)t->push[slot].c[v] : 0,
-                           .drag = drag >= 0 ? (scalar)c->slides[drag].friction.c[v] : 0};
         }
     }
 }
@@ -198,37 +174,43 @@ static inline real drag(const lean_drag *k, vec3 way, vec3 *force)
     return pull;
 }
 
-static inline bool is_stiffer(real now, const double *used, double *to)
+// Keeps how stiff lanes are; whether one of them is much stiffer than the blocks have it.
+static inline bool is_stiffer(real now, const void *used, void *to, int64_t slot)
 {
-    lanes_wide value = __builtin_convertvector(now, lanes_wide);
-    bool stiffer = false;
-    memcpy(to, &value, sizeof value);
-    for (int l = 0; l < HK_LANES; l++) stiffer |= value[l] > STIFFER * used[l];
-    return stiffer;
+    r_store((scalar *)to + slot, now);
+    return r_any(now > r_set(STIFFER) * r_load((const scalar *)used + slot));
 }
+
+// Slot after slot, corner after corner.
+#define ROWS(v)                                                                                   \
+    {                                                                                             \
+        (v), 4 + (v), 8 + (v), 12 + (v), 16 + (v), 20 + (v), 24 + (v), 28 + (v), 32 + (v),        \
+            36 + (v), 40 + (v), 44 + (v), 48 + (v), 52 + (v), 56 + (v), 60 + (v)                  \
+    }
 
 static bool force(const hk_contacts *c, int64_t first, int64_t last)
 {
-    static const uint16_t row[16] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+    static const uint16_t rows[4][16] = {ROWS(0), ROWS(1), ROWS(2), ROWS(3)};
     const hk_touches *t = c->touches;
     hk_contact_law law = c->settings->law;
     bool stiffer = false;
     for (int64_t b = first; b < last; b++) {
         const lean_block *k = (const lean_block *)t->lean + b;
-        scalar *to = (scalar *)t->slot_force + 8 * HK_LANES * b;
+        scalar *to = (scalar *)t->slot_force + 16 * HK_LANES * b;
         vec3 along = v3_set(0, 0, 0), across = along, away[4];
         int64_t slot = HK_LANES * b;
         for (int v = 0; v < 4; v++) away[v] = corners_load(t->lean_away, k->point[v]);
         if (k->pushes) {
             real bend = push(law, &k->push, moved(away, k->push.c), &along);
-            stiffer |= is_stiffer(bend, t->used_bend + slot, t->bend + slot);
+            stiffer |= is_stiffer(bend, t->used_bend, t->bend, slot);
         }
         if (k->drags) {
             real pull = drag(&k->drag, moved(away, k->drag.c), &across);
-            stiffer |= is_stiffer(pull, t->used_pull + slot, t->pull + slot);
+            stiffer |= is_stiffer(pull, t->used_pull, t->pull, slot);
         }
-        corners_store(to, row, along);
-        corners_store(to + 4 * HK_LANES, row, across);
+        for (int v = 0; v < 4; v++)
+            corners_store(to, rows[v],
+                          v3_add(v3_scale(along, k->push.c[v]), v3_scale(across, k->drag.c[v])));
     }
     return stiffer;
 }
@@ -237,18 +219,90 @@ static void gather(const hk_contacts *c, int first, int last, void *gradient)
 {
     const hk_touches *t = c->touches;
     const quad *of_slot = t->slot_force;
-    const lean_use *uses = t->lean_use;
+    const int64_t *use = t->slot_uses.use;
     for (int m = first; m < last; m++) {
         size_t p = (size_t)t->touched[m];
         scalar *to = (scalar *)gradient + 4 * (int64_t)c->vertex[p];
-        wide g = {0, 0, 0, 0};
+        quad g = {0, 0, 0, 0};
         for (int64_t k = t->slot_uses.start[p]; k < t->slot_uses.start[p + 1]; k++)
-            g += __builtin_convertvector(uses[k].push * of_slot[uses[k].at] +
-                                             uses[k].drag * of_slot[uses[k].at + HK_LANES],
-                                         wide);
-        for (int i = 0; i < 3; i++)
-            to[i] =
-                (scalar)((double)to[i] + (g[i] + (t->turns ? t->turning[3 * p + (size_t)i] : 0)));
+            g += of_slot[use[k]];
+        for (int i = 0; i < 3; i++) {
+            double turning = t->turns ? t->turning[3 * p + (size_t)i] : 0;
+            to[i] = (scalar)((double)to[i] + ((double)g[i] + turning));
+        }
+    }
+}
+
+// ---------------------------------------------------------------- blocks
+
+// `along` n nᵀ + `across` (1 − n nᵀ), xx xy xz yy yz zz; the last two are of no account.
+static inline eight block_of(double along, double across, const double n[3])
+{
+    double d = along - across;
+    return (eight){d * n[0] * n[0] + across, d * n[0] * n[1],          d * n[0] * n[2],
+                   d * n[1] * n[1] + across, d * n[1] * n[2],          d * n[2] * n[2] + across};
+}
+
+// Of the corners of a slot: the matrix c cᵀ of them is bounded by the diagonal |c| Σ |c|, the sum
+// over corners of bodies.
+typedef struct slot_block {
+    eight push, drag;  // times Σ |c|
+    eight weight;      // |c| of what pushes, and of what drags
+} slot_block;
+
+static inline double spread_of(const hk_contacts *c, const hk_slide *slide)
+{
+    double sum = 0;
+    for (int v = 0; v < 4; v++)
+        if (slide->point[v] < c->body_points) sum += fabs(slide->friction.c[v]);
+    return sum;
+}
+
+static void stiffen(const hk_contacts *c, int64_t first, int64_t last)
+{
+    const hk_touches *t = c->touches;
+    const scalar *bends = t->bend, *pulls = t->pull;
+    slot_block *to = t->slot_block;
+    for (int64_t n = first; n < last; n++) {
+        double bend = 0, pull = 0;
+        int32_t drag = t->slot_drag[n];
+        to[n] = (slot_block){{0}, {0}, {0}};
+        if (n < (int64_t)t->push_count) {
+            // What does not push yet may do so at any time.
+            const hk_push *push = &t->push[n];
+            bend = (double)bends[n] > push->stiffness ? (double)bends[n] : push->stiffness;
+            if (!(bend > 0)) bend = 0;
+            to[n].push = block_of(push->spread * bend, 0, push->normal);
+            for (int v = 0; v < 4; v++) to[n].weight[v] = fabs(push->c[v]);
+        }
+        if (drag >= 0) {
+            // Of friction that of a spring with the same force: Coulomb's is below it on both
+            // sides.
+            const hk_slide *slide = &c->slides[drag];
+            double spread = spread_of(c, slide);
+            pull = (double)pulls[n];
+            to[n].drag = block_of(spread * slide->friction.damping, spread * pull,
+                                  slide->friction.normal);
+            for (int v = 0; v < 4; v++) to[n].weight[4 + v] = fabs(slide->friction.c[v]);
+        }
+        ((scalar *)t->used_bend)[n] = (scalar)bend;
+        ((scalar *)t->used_pull)[n] = (scalar)pull;
+    }
+}
+
+static void block(const hk_contacts *c, int first, int last)
+{
+    const hk_touches *t = c->touches;
+    const slot_block *of_slot = t->slot_block;
+    for (int m = first; m < last; m++) {
+        size_t p = (size_t)t->touched[m];
+        eight sum = {0};
+        for (int64_t k = t->slot_uses.start[p]; k < t->slot_uses.start[p + 1]; k++) {
+            int64_t v = t->slot_uses.use[k] % 4;
+            const slot_block *from = &of_slot[t->slot_uses.use[k] / 4];
+            sum += from->weight[v] * from->push + from->weight[4 + v] * from->drag;
+        }
+        memcpy(t->block + 6 * p, &sum, 6 * sizeof(double));
     }
 }
 
@@ -319,10 +373,10 @@ extern const hk_push_table HK_PUSH_TABLE;
 const hk_push_table HK_PUSH_TABLE = {
     .lanes = HK_LANES,
     .block_size = sizeof(lean_block),
-    .use_size = sizeof(lean_use),
     .fill = fill,
-    .fill_uses = fill_uses,
     .force = force,
+    .stiffen = stiffen,
+    .block = block,
     .gather = gather,
     .begin = begin,
     .place = place,

@@ -10,14 +10,16 @@
 
 typedef struct hk_push_table {
     int lanes;
-    size_t block_size, use_size;  // bytes of what iterations read of so many slots, and of a use
+    size_t block_size;  // bytes of what iterations read of so many slots
     // Blocks [first, last) of slots, where what pushes was found anew.
     void (*fill)(const hk_contacts *contacts, int64_t first, int64_t last);
-    // Uses of slots by touched points [first, last).
-    void (*fill_uses)(const hk_contacts *contacts, int first, int last);
-    // Forces of blocks of slots at `lean_away`; true: some have become much stiffer than the blocks
+    // Forces upon the corners of blocks of slots at `lean_away`; true: some have become much stiffer than the blocks
     // of the preconditioner have them.
     bool (*force)(const hk_contacts *contacts, int64_t first, int64_t last);
+    // What the blocks are made of: stiffness of slots [first, last), as it is or may soon be.
+    void (*stiffen)(const hk_contacts *contacts, int64_t first, int64_t last);
+    // Blocks of touched points [first, last).
+    void (*block)(const hk_contacts *contacts, int first, int last);
     // Adds the forces upon touched points [first, last) to gradient, scalar[vertex_count][4].
     void (*gather)(const hk_contacts *contacts, int first, int last, void *gradient);
     // Makes x the places of points [first, last) that displacements are counted from.

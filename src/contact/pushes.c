@@ -218,6 +218,7 @@ static void fill_run(const hk_contacts *c, const hk_feature_table *kernels,
         unsigned plain = kernels->find(block, where->at, where->away, &found);
         for (int l = 0; l < block->count; l++) {
             candidate k;
+            if (found.far >> l & 1u) continue;
             if (plain >> l & 1u) {
                 add_plain(c, block, &found, l, to + run.pushes, &run);
                 continue;
@@ -292,16 +293,20 @@ static hk_status reserve_slots(hk_contacts *c)
     return hk_reserve((void **)&t->drag_slot, 0, index, &t->drag_slot_capacity, slides);
 }
 
+static inline bool are_same(const int32_t a[4], const int32_t b[4])
+{
+    return ((a[0] ^ b[0]) | (a[1] ^ b[1]) | (a[2] ^ b[2]) | (a[3] ^ b[3])) == 0;
+}
+
 // Whether the slots are of these pushes and slides.
 static bool are_slotted(const hk_contacts *c)
 {
     const hk_touches *t = c->touches;
     if (t->slotted_pushes != t->push_count || t->slotted_drags != c->slide_count) return false;
     for (size_t n = 0; n < t->push_count; n++)
-        if (memcmp(t->slot_point + 4 * n, t->push[n].point, 4 * sizeof(int32_t)) != 0) return false;
+        if (!are_same(t->slot_point + 4 * n, t->push[n].point)) return false;
     for (size_t n = 0; n < c->slide_count; n++)
-        if (memcmp(t->drag_point + 4 * n, c->slides[n].point, 4 * sizeof(int32_t)) != 0)
-            return false;
+        if (!are_same(t->drag_point + 4 * n, c->slides[n].point)) return false;
     return true;
 }
 
@@ -315,7 +320,7 @@ static int32_t find_slot(const hk_contacts *c, const int32_t point[4])
     for (int64_t k = t->slot_uses.start[point[v]]; k < t->slot_uses.start[point[v] + 1]; k++) {
         int64_t slot = t->slot_uses.use[k] / 4;
         if (t->slot_drag[slot] < 0 &&
-            memcmp(t->slot_point + 4 * slot, point, 4 * sizeof(int32_t)) == 0)
+            are_same(t->slot_point + 4 * slot, point))
             return (int32_t)slot;
     }
     return -1;

@@ -120,19 +120,21 @@ typedef struct hk_touches {
     // ---- forces (push_lanes.h)
     const struct hk_push_table *kernels;  // NULL: `lean` is not of what pushes
     void *lean;                           // blocks of slots
-    void *lean_use;                       // of slot_uses of touched points, with weights
-    void *slot_force;                     // along and across, of slots, N
-    size_t lean_capacity, lean_use_capacity, slot_force_capacity;
+    void *slot_force;                     // scalar[slot][4][4] N, of corners
+    size_t lean_capacity, slot_force_capacity;
     void *lean_origin, *lean_away;  // scalar[point_count][4] m, the centre, and from there to x
     void *lean_soft;                // scalar[body_points] m², of `soft`
     bool placed;                    // lean_away is of the state that is evaluated next
-    double *bend, *used_bend;       // [slot] N/m along the normal, and what the blocks have of it
-    double *pull, *used_pull;       // [slot] N/m across
+    void *bend, *used_bend;         // scalar[slot] N/m along the normal, and what blocks have of it
+    void *pull, *used_pull;         // scalar[slot] N/m across
+    void *slot_block;               // [slot] what blocks are made of
+    size_t slot_block_capacity;
     size_t bend_capacity, used_bend_capacity, pull_capacity, used_pull_capacity;
     double *block;      // [body_points][6] N/m, xx xy xz yy yz zz: for Jacobi's iteration a bound
     void *lean_block;   // scalar[touched][3][4] as iterations want them
     double least_part;  // of the stiffness of a touched point that is inertia
     bool blocks;        // they are there
+    const struct hk_push_table *blocked;  // who made them
     const struct hk_push_table *prepared;  // who made lean_block of them; NULL: nobody
     double blocks_moved;                   // m, at most, of points since they were made
     // ---- sweeps by colours (vertex.c)

@@ -414,16 +414,12 @@ typedef struct live_adder {
 // Row block r of block column c, by its number among those below the diagonal; -1: it has none.
 static int64_t find_below(const hk_pattern *p, int32_t c, int32_t r)
 {
-    int64_t low = p->start[c], high = p->start[c + 1];
-    if (low == high) return -1;
-    while (high - low > 1) {
-        int64_t middle = (low + high) / 2;
-        if (p->row[middle] <= r)
-            low = middle;
-        else
-            high = middle;
-    }
-    return p->row[low] == r ? low - p->start[c] : -1;
+    // Without branches, which nobody could predict.
+    const int32_t *row = p->row + p->start[c], *at = row;
+    int64_t count = p->start[c + 1] - p->start[c];
+    if (count == 0) return -1;
+    for (; count > 1; count -= count / 2) at += at[count / 2] <= r ? count / 2 : 0;
+    return *at == r ? at - row : -1;
 }
 
 typedef struct live_finder {
