@@ -35,6 +35,7 @@
 #define HK_UNTORN_H
 
 #include "solver/constant_matrix.h"
+#include "solver/crack.h"
 
 typedef struct hk_kept_matrix {
     struct hk_kept_matrix *next;
@@ -93,9 +94,11 @@ typedef struct hk_sections {
     int piece_count;    // of bodies in several pieces those that nothing holds
     hk_piece *pieces;
     int32_t *piece_vertices;
+    hk_crack crack;
+    double *swept;  // [vertices][4]
 } hk_sections;
 
-hk_status hk_sections_make(const hk_problem *torn, hk_sections **sections);
+hk_status hk_sections_make(const hk_problem *torn, const double *weight, hk_sections **sections);
 void hk_sections_free(hk_sections *sections);
 
 #endif
