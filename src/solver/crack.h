@@ -12,14 +12,14 @@
 #include "solver/problem.h"
 
 typedef struct hk_crack {
-    int count;            // of rows; 0: the others are NULL
-    int32_t *vertex;      // [count] of a row, Morton order, rising
-    int32_t *row;         // [vertex_count] of a vertex, -1: it is none of them
-    int64_t *start;       // [count + 1] in
-    int32_t *column;      // vertices, beside the row's own
-    double *number;       // of L
-    double *diagonal;     // [count] of L
-    double *given, *left; // [vertex_count][4]
+    int count;             // of rows; 0: the others are NULL
+    int32_t *vertex;       // [count] of a row, Morton order, rising
+    int32_t *row;          // [vertex_count] of a vertex, -1: it is none of them
+    int64_t *start;        // [count + 1] in
+    int32_t *column;       // vertices, beside the row's own
+    double *number;        // of L
+    double *diagonal;      // [count] of L
+    double *given, *left;  // [vertex_count][4]
 } hk_crack;
 
 // The rows within some elements of vertices that are `torn` [vertex_count]; `weight` is that of the

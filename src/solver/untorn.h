@@ -29,6 +29,9 @@
 // came from: A⁻¹ knows it as part of the whole. What B lacks of the inverse of its own diagonal a'
 // = s a is about 1 − 3/2 s (on a plane side, where s is ½, a quarter), and is added.
 //
+// What is within two elements of a crack is swept over before and after (crack.h), with the torn
+// matrix itself.
+//
 // Sections are few, as colours are: two where a crack has two sides. Where more than SECTIONS come
 // together, vertices beyond have the diagonal alone.
 #ifndef HK_UNTORN_H
