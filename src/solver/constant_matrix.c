@@ -122,7 +122,7 @@ static hk_status take_base(hk_constant_matrix *m, const double *weight, int flag
     hk_problem *p = m->problem;
     HK_TRY(hk_untorn_find(p->untorn, weight, flags & ~HK_MATRIX_KEPT, &m->base));
     m->solves = m->base->solves;
-    return hk_sections_make(p, &m->sections);
+    return hk_sections_make(p, weight, &m->sections);
 }
 
 static hk_status take_weight(hk_constant_matrix *m, const double *weight, int flags)
@@ -496,10 +496,26 @@ static hk_status apply_sections(hk_constant_matrix *m, const double *from, doubl
     return HK_OK;
 }
 
+// B̂ (crack.h)
+static hk_status apply_torn(hk_constant_matrix *m, const double *from, double *to)
+{
+    hk_sections *s = m->sections;
+    const hk_problem *p = m->problem;
+    if (s->crack.count == 0) return apply_sections(m, from, to);
+    hk_crack_before(&s->crack, p, held_of(m), from, s->swept);
+    HK_TRY(apply_sections(m, s->crack.left, s->crack.left));
+    for (int64_t k = 0; k < 4 * (int64_t)p->vertex_count; k++)
+        s->swept[k] += held_of(m)[k / 4] || k % 4 == 3 ? 0 : s->crack.left[k];
+    hk_crack_after(&s->crack, p, held_of(m), s->swept);
+    for (int64_t k = 0; k < 4 * (int64_t)p->vertex_count; k++)
+        if (!held_of(m)[k / 4] && k % 4 < 3) to[k] = s->swept[k];
+    return HK_OK;
+}
+
 static hk_status solve_without_live(void *context, const double *from, double *to)
 {
     hk_constant_matrix *m = context;
-    if (m->base) return apply_sections(m, from, to);
+    if (m->base) return apply_torn(m, from, to);
     if (m->scalar.count == 0) return HK_OK;
     if (m->multigrid) {
         hk_multigrid_apply(m->multigrid, m->vertex, from, to);

@@ -341,7 +341,18 @@ static hk_status find_pieces(mesh *g, hk_sections *s)
 
 // ---------------------------------------------------------------- all of it
 
-static hk_status make(mesh *g, hk_sections *s)
+static hk_status find_crack(const mesh *g, const double *weight, hk_sections *s)
+{
+    uint8_t *torn = HK_ARRAY(uint8_t, g->count);
+    s->swept = HK_ARRAY(double, 4 * (size_t)g->count);
+    bool complete = torn && s->swept;
+    for (int v = 0; v < g->count && complete; v++) torn[v] = shares(g, v);
+    hk_status status = complete ? hk_crack_init(&s->crack, g->problem, weight, torn) : HK_NO_MEMORY;
+    hk_free(torn);
+    return status;
+}
+
+static hk_status make(mesh *g, const double *weight, hk_sections *s)
 {
     const hk_model *m = g->problem->model;
     size_t n = (size_t)g->count;
@@ -363,16 +374,17 @@ static hk_status make(mesh *g, hk_sections *s)
         if (g->section[v] < SECTIONS) s->count = hk_max_int(s->count, g->section[v] + 1);
     for (int k = 0; k < s->count; k++) measure_section(g, k);
     HK_TRY(fill_sections(g, s));
+    HK_TRY(find_crack(g, weight, s));
     return find_pieces(g, s);
 }
 
-hk_status hk_sections_make(const hk_problem *p, hk_sections **sections)
+hk_status hk_sections_make(const hk_problem *p, const double *weight, hk_sections **sections)
 {
     hk_sections *s = HK_NEW(hk_sections);
     if (!s) return HK_NO_MEMORY;
     mesh g = {.problem = p, .count = p->vertex_count, .rows = p->untorn->problem->vertex_count};
     s->rows = g.rows;
-    hk_status status = make(&g, s);
+    hk_status status = make(&g, weight, s);
     hk_free(g.start);
     hk_free(g.list);
     hk_free(g.copies);
@@ -399,5 +411,7 @@ void hk_sections_free(hk_sections *s)
     hk_free(s->sum);
     hk_free(s->pieces);
     hk_free(s->piece_vertices);
+    hk_crack_release(&s->crack);
+    hk_free(s->swept);
     hk_free(s);
 }

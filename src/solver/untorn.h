@@ -29,12 +29,16 @@
 // came from: A⁻¹ knows it as part of the whole. What B lacks of the inverse of its own diagonal a'
 // = s a is about 1 − 3/2 s (on a plane side, where s is ½, a quarter), and is added.
 //
+// What is within two elements of a crack is swept over before and after (crack.h), with the torn
+// matrix itself.
+//
 // Sections are few, as colours are: two where a crack has two sides. Where more than SECTIONS come
 // together, vertices beyond have the diagonal alone.
 #ifndef HK_UNTORN_H
 #define HK_UNTORN_H
 
 #include "solver/constant_matrix.h"
+#include "solver/crack.h"
 
 typedef struct hk_kept_matrix {
     struct hk_kept_matrix *next;
@@ -93,9 +97,11 @@ typedef struct hk_sections {
     int piece_count;    // of bodies in several pieces those that nothing holds
     hk_piece *pieces;
     int32_t *piece_vertices;
+    hk_crack crack;
+    double *swept;  // [vertices][4]
 } hk_sections;
 
-hk_status hk_sections_make(const hk_problem *torn, hk_sections **sections);
+hk_status hk_sections_make(const hk_problem *torn, const double *weight, hk_sections **sections);
 void hk_sections_free(hk_sections *sections);
 
 #endif
