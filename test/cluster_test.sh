@@ -174,7 +174,7 @@ cat >kinds.json <<END
   {"name": "ball", "friction": 0.8, "sphere": {"radius": 0.1, "center": [4.5, 0.01, 0.5]}},
   {"name": "can", "cylinder": {"from": [4.1, 0.05, 0.1], "to": [4.1, 0.11, 0.1], "radius": 0.05},
    "keys": [{"t": 0, "translate": [0, 0, 0]}, {"t": 0.05, "translate": [0.02, 0.01, 0]}]},
-  {"name": "rock", "mesh": "rock.obj"}]}
+  {"name": "rock", "mesh": {"file": "rock.obj"}}]}
 END
 # Two tets for four processes: some have no vertex, none has all.
 cat >tip.json <<END
