@@ -12,7 +12,15 @@ from pathlib import Path
 from setuptools import setup
 from setuptools.command.build_py import build_py
 from setuptools.dist import Distribution
-from wheel.bdist_wheel import bdist_wheel
+
+try:
+    from setuptools.command.bdist_wheel import bdist_wheel  # since 70.1
+except ImportError:
+    try:
+        from wheel.bdist_wheel import bdist_wheel
+    except ImportError:
+        raise SystemExit("this Python has no module wheel (Debian: python3-wheel, for /usr/bin/python3;"
+                         " else: pip install wheel), and its setuptools is older than 70.1") from None
 
 HERE = Path(__file__).resolve().parent
 LIBRARY = Path(os.environ.get("HOOKE_LIBRARY", HERE.parent / "build" / "libhooke.so"))

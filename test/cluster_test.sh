@@ -125,6 +125,91 @@ END
 same pose two.json "4 7"
 same run two.json "4"
 
+# ---- obstacles
+cat >fall.json <<END
+{"gravity": [0, -9.81, 0], "time": {"step": 0.01, "steps": 4}, "solver": {"tolerance": 1e-11},
+ "contact": {"self": false, "friction": 0.4, "certify": true},
+ "bodies": [{"name": "bar", "mesh": {"box": {"size": [1, 0.25, 0.25], "cells": [8, 2, 2]}},
+   $(material neo_hookean), "transform": {"translate": [0, 0.004, 0],
+     "rotate": {"axis": [0, 0, 1], "degrees": 1}}, "initial": {"velocity": [0.5, -1, 0.1]}}],
+ "obstacles": [{"name": "floor", "plane": {"point": [0, 0, 0], "normal": [0, 1, 0]}}]}
+END
+# A box comes down on one end of it, a ball is in its way below.
+cat >press.json <<END
+{"gravity": [0, -1, 0], "time": {"step": 0.02, "steps": 3}, "solver": {"tolerance": 1e-11},
+ "contact": {"self": false, "friction": 0.3, "certify": true},
+ "bodies": [{"name": "bar", "mesh": {"box": {"size": [1, 0.25, 0.25], "cells": [10, 3, 3]}},
+   $(material neo_hookean), "fix": [{"box": [[-1e-6, -1, -1], [1e-6, 1, 1]]}]}],
+ "obstacles": [
+  {"name": "plate", "box": {"min": [0.62, 0.252, -0.1], "max": [0.9, 0.36, 0.35]},
+   "move": [{"translate": [0.01, -0.03, 0], "over": 0.06}]},
+  {"name": "ball", "sphere": {"radius": 0.1, "center": [0.35, -0.102, 0.125]}}],
+ "output": {"vtu": "press.pvd"}}
+END
+# Bodies that ignore each other, obstacles of all kinds that move in all ways, held and driven
+# vertices and a sheet among them.
+printf 'v 4.6 0.1 0.2\nv 4.9 0.1 0.2\nv 4.75 0.1 0.5\nv 4.75 0.02 0.3\nf 1 3 2\nf 1 2 4\nf 2 3 4\nf 3 1 4\n' >rock.obj
+cat >kinds.json <<END
+{"gravity": [0, -9.81, 0], "time": {"step": 0.01, "steps": 2}, "solver": {"tolerance": 1e-11},
+ "contact": {"self": false, "friction": 0.4,
+  "between": [{"bodies": ["bar", "cloth"], "ignore": true},
+   {"bodies": ["bar", "cube"], "ignore": true}, {"bodies": ["cube", "cloth"], "ignore": true}]},
+ "bodies": [
+  {"name": "bar", "mesh": {"box": {"size": [1, 0.2, 0.2], "cells": [8, 2, 2]}},
+   $(material neo_hookean), "transform": {"translate": [0, 0.004, 0]},
+   "initial": {"velocity": [0.5, -0.5, 0.1]}},
+  {"name": "cube", "mesh": {"box": {"size": [0.2, 0.2, 0.2], "cells": [2, 2, 2]}},
+   $(material corotated), "transform": {"translate": [2, 0.01, 0]},
+   "initial": {"velocity": [-1, -1, 0]},
+   "fix": [{"name": "f", "select": {"box": [[1.9, 0.2, -1], [2.3, 0.22, 1]]}, "axes": "z"}]},
+  {"name": "cloth", "mesh": {"sheet": {"size": [1, 1], "cells": [6, 6]}},
+   "material": {"model": "mass_spring", "density": 0.3, "stretch": 500, "bending": 1e-3},
+   "transform": {"translate": [4, 0.115, 0]}, "initial": {"velocity": [0, -1, 0]}}],
+ "obstacles": [{"name": "floor", "plane": {"point": [0, 0, 0], "normal": [0, 1, 0]}},
+  {"name": "plate", "box": {"min": [0.2, 0.21, -0.1], "max": [0.7, 0.3, 0.35]},
+   "move": [{"translate": [0, -0.01, 0], "over": 0.06}]},
+  {"name": "pin", "capsule": {"from": [1.93, 0.1, -0.5], "to": [1.93, 0.1, 0.5], "radius": 0.05},
+   "formula": {"x": "-0.1*t",
+     "rotate": {"degrees": "90*t", "axis": [0, 1, 0], "center": [1.93, 0.1, 0]}}},
+  {"name": "ball", "friction": 0.8, "sphere": {"radius": 0.1, "center": [4.5, 0.01, 0.5]}},
+  {"name": "can", "cylinder": {"from": [4.1, 0.05, 0.1], "to": [4.1, 0.11, 0.1], "radius": 0.05},
+   "keys": [{"t": 0, "translate": [0, 0, 0]}, {"t": 0.05, "translate": [0.02, 0.01, 0]}]},
+  {"name": "rock", "mesh": {"file": "rock.obj"}}]}
+END
+# Two tets for four processes: some have no vertex, none has all.
+cat >tip.json <<END
+{"gravity": [0, -1, 0], "time": {"step": 0.02, "steps": 3}, "solver": {"tolerance": 1e-11},
+ "contact": {"self": false},
+ "bodies": [{"mesh": {"pyramid": {"size": [0.2, 0.2, 0.2]}}, $(material stvk),
+   "transform": {"translate": [0, 0.0005, 0]}, "initial": {"velocity": [0, -1, 0]}}],
+ "obstacles": [{"plane": {"point": [0, 0, 0], "normal": [0, 1, 0]}}]}
+END
+same run fall.json "1 2 3 4"
+for integrator in newmark implicit_midpoint; do
+    same run fall.json "3" --set "time.integrator=\"$integrator\""
+done
+same run fall.json "2" --set 'contact.law="log"' --set bodies.0.mesh.order=2
+# A floor that rises carries what it meets.
+same run fall.json "3" --set 'obstacles.0.move=[{"translate": [0, 0.06, 0], "over": 0.02}]'
+same run press.json "1 2 3 4"
+same pose press.json "1 2 3 4"
+same run kinds.json "4"
+same run tip.json "4"
+"$hooke" run press.json --json --out one >one.txt 2>&1
+on 3 run press.json --json >out.txt 2>err.txt
+# Numbers of "contact" and "obstacles" in their order, but for what is counted or timed by part.
+reported() {
+    sed -n '/^  "contact": {/,/^  ]/p' "$1" | grep -vE '"(candidates|detections|ms)"' |
+        grep -oE ' -?[0-9][-+0-9.e]*'
+}
+reported one.txt >one.numbers
+reported out.txt >many.numbers
+check "obstacles: pairs, gaps, forces and torques" test "$(wc -l <one.numbers)" -eq 22
+check "obstacles: the same of three parts" sh -c "paste one.numbers many.numbers | awk '{
+    d = \$1 - \$2; if (NF != 2 || d * d > 1e-14 * (\$1 * \$1 + 1e-6)) exit 1 }'"
+check "certified" says '"certified": true' out.txt
+check "contact forces in the pieces" says 'Name="contact_force"' press_0003.pvtu
+
 # ---- outputs
 cat >out.json <<END
 {"gravity": [0, -9.81, 0], "time": {"step": 0.02, "steps": 4},
@@ -172,7 +257,11 @@ refused() { # WORDS ARGUMENTS…: fails in time, with one message that has the w
 }
 refused "unknown key" pose bar.json --set bodies.0.colour=3
 refused "cannot" pose missing.json
-refused "has no contact" pose bar.json --set contact={}
+refused "not themselves: set contact.self to false" pose bar.json --set contact={}
+refused "let them ignore each other" run many.json --set 'contact={"self": false}'
+refused "contact.law" run fall.json --set 'contact.law="penalty"'
+refused "contact.overlap" run fall.json --set 'contact.overlap="recover"'
+refused "obstacle floor near" run fall.json --set bodies.0.transform.translate.1=-0.1
 refused "newton alone" pose bar.json --set 'solver.method="descent"'
 refused "has no wind" pose bar.json --set 'bodies.0.load=[{"select": {"all": true}, "wind": {"velocity": [1, 0, 0]}}]'
 refused "no \"conserve\"" run bar.json --set time.conserve=true

@@ -12,10 +12,13 @@
 // from matrix to matrix until they have wasted as many iterations as new ones are worth. Small
 // systems are factored by every process for itself, larger ones where that is asked for by all of
 // them, with MUMPS. Options of PETSc's own change all of that.
+#include <malloc.h>
 #include <math.h>
 #include <petscksp.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "cluster/cluster.h"
 #include "term/assembly.h"
@@ -633,16 +636,34 @@ static hk_status is_positive(const matrix *m, bool *positive)
     return HK_OK;
 }
 
+static bool makes_levels(const matrix *m)
+{
+    return m->direct || !m->ready || m->wasted > WORTH_NEW_LEVELS;
+}
+
+// Its pages go back to the system, and come again as zeros when they are written to. (All of them
+// are private to the process: its allocator is the standard one.)
+static bool matrix_borrow(const void *matrix_, void *memory, size_t size)
+{
+    enum { WORTH_WHILE = 1 << 20 };
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    uintptr_t begin = ((uintptr_t)memory + page - 1) / page * page;
+    uintptr_t end = ((uintptr_t)memory + size) / page * page;
+    if (!makes_levels(matrix_) || size < WORTH_WHILE) return false;
+    return madvise((void *)begin, end - begin, MADV_DONTNEED) == 0;
+}
+
 static hk_status matrix_set(void *matrix_, const double *lower, const double *x, bool *positive)
 {
     matrix *m = matrix_;
     HK_TRY(assemble(m, lower));
-    bool anew = m->direct || !m->ready || m->wasted > WORTH_NEW_LEVELS;
+    bool anew = makes_levels(m);
     if (anew && !m->direct) HK_TRY(tell_modes(m, x));
     PETSC_TRY(KSPSetReusePreconditioner(m->ksp, anew ? PETSC_FALSE : PETSC_TRUE));
     PETSC_TRY(KSPSetOperators(m->ksp, m->mat, m->mat));
     PetscErrorCode code = KSPSetUp(m->ksp);
     if (code) return petsc_failed(code, "KSPSetUp");
+    if (anew) malloc_trim(0);  // products of coarse matrices, a third of what levels need
     HK_TRY(is_positive(m, positive));
     m->ready = *positive;
     if (anew) m->wasted = m->fresh_rate = 0;
@@ -716,6 +737,7 @@ static void matrix_describe(const void *matrix_, char *text, size_t size)
 
 const hk_partition_matrix_ops hk_petsc_matrix = {.create = matrix_create,
                                                  .free = matrix_free,
+                                                 .borrow = matrix_borrow,
                                                  .set = matrix_set,
                                                  .solve = matrix_solve,
                                                  .describe = matrix_describe};

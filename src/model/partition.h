@@ -30,6 +30,9 @@ typedef struct hk_partition_matrix_ops {
     hk_status (*create)(hk_partition *partition, const struct hk_assembly *assembly, bool direct,
                         void **matrix);
     void (*free)(void *matrix);
+    // Before `set`: memory that holds nothing that is needed until the next matrix. True where what
+    // it held is lost.
+    bool (*borrow)(const void *matrix, void *memory, size_t size);
     // Σ over the parts of the lower triangles; x is [vertex_count][4].
     hk_status (*set)(void *matrix, const double *lower, const double *x, bool *positive);
     // direction = −H⁻¹ gradient at free vertices, also those of other parts; 0 at held ones.

@@ -206,6 +206,15 @@ static void reduce(hk_newton_matrix *m, const double *x, double keep)
     hk_reduction_set(m->reduction, m->lower, x, keep == 1 ? m->whole_gradient : NULL);
 }
 
+// Levels are made of much that is not there to stay: meanwhile the blocks need not be there.
+static hk_status set_of_partition(hk_newton_matrix *m, const double *x, bool *positive)
+{
+    const hk_partition_matrix_ops *ops = &m->partition->ops->matrix;
+    size_t size = sizeof(double) * (size_t)hk_terms_block_size(m->problem->terms);
+    m->lost = ops->borrow(m->of_partition, m->blocks, size);
+    return ops->set(m->of_partition, m->lower, x, positive);
+}
+
 hk_status hk_newton_matrix_set(hk_newton_matrix *m, const double *x, double keep, double loose,
                                const double *diagonal, double *phase_s, bool *positive)
 {
@@ -214,6 +223,8 @@ hk_status hk_newton_matrix_set(hk_newton_matrix *m, const double *x, double keep
     *positive = true;
     if (p->unknown_vertices == 0) return HK_OK;
     hk_problem_blocks(p, x, keep, m->blocks);
+    m->keep = keep;
+    m->lost = false;
     phase_s[HK_PHASE_ELEMENTS] += hk_lap(&clock);
     HK_TRY(assemble(m, x, loose, diagonal));
     hk_assembly_hold_axes(m->assembly, p->axes, m->lower);
@@ -222,7 +233,7 @@ hk_status hk_newton_matrix_set(hk_newton_matrix *m, const double *x, double keep
     phase_s[HK_PHASE_ASSEMBLY] += hk_lap(&clock);
     hk_status status = HK_OK;
     if (m->partition)
-        status = m->partition->ops->matrix.set(m->of_partition, m->lower, x, positive);
+        status = set_of_partition(m, x, positive);
     else if (m->multigrid)
         prepare_levels(m, x, positive);
     else if (m->direct)
@@ -366,10 +377,12 @@ hk_status hk_newton_matrix_solve_exactly(hk_newton_matrix *m, const double *grad
     return HK_OK;
 }
 
-void hk_newton_matrix_add_product(const hk_newton_matrix *m, const double *x, double keep,
+void hk_newton_matrix_add_product(hk_newton_matrix *m, const double *x, double keep,
                                   const double *step, double *force)
 {
     hk_terms *terms = m->problem->terms;
+    if (m->lost) hk_problem_blocks(m->problem, x, m->keep, m->blocks);
+    m->lost = false;
     hk_terms_add_product(terms, m->blocks, step, force);
     hk_terms_add_live_product(terms, x, keep, step, force);
     hk_partition_share(m->problem->partition, force);

@@ -18,6 +18,8 @@ typedef struct hk_newton_matrix {
     double *whole_gradient;          // [vertex_count][4] for their curvature, or NULL
     double *lower;                   // [hk_pattern_size]
     double *blocks;                  // [hk_terms_block_size] of the elements
+    double keep;                     // with which they were found
+    bool lost;                       // they are no longer there (hk_partition_matrix_ops.borrow)
     // One of these, the first two not without free vertices.
     hk_direct *direct;
     hk_block_multigrid *multigrid;
@@ -58,7 +60,7 @@ hk_status hk_newton_matrix_solve(hk_newton_matrix *matrix, double tolerance, con
 hk_status hk_newton_matrix_solve_exactly(hk_newton_matrix *matrix, const double *gradient,
                                          double *direction, double *phase_s, bool *positive);
 // force += H step of the last matrix, with elements of the world but without the diagonal.
-void hk_newton_matrix_add_product(const hk_newton_matrix *matrix, const double *x, double keep,
+void hk_newton_matrix_add_product(hk_newton_matrix *matrix, const double *x, double keep,
                                   const double *step, double *force);
 
 // Pattern and levels as they came about, to a file and back: it may be another matrix then.
