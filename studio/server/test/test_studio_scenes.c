@@ -514,6 +514,44 @@ static void test_stress_of_a_design(void **state)
     assert_int_equal(program_stop(&program), 0);
 }
 
+// ---------------------------------------------------------------- rigid parts
+
+static const char jointed[] =
+    "{\"time\": {\"step\": 0.01, \"end\": 1}, \"gravity\": [0, -9.81, 0], \"threads\": 1,\n"
+    " \"joints\": [{\"name\": \"shoulder\", \"kind\": \"hinge\", \"between\": [\"world\", "
+    "\"bone\"], \"at\": [0, 0.05, 0.05], \"axis\": [0, 0, 1]}],\n"
+    " \"bodies\": [{\"name\": \"arm\", \"mesh\": {\"box\": {\"size\": [0.4, 0.1, 0.1], "
+    "\"cells\": [8, 3, 3]}},\n"
+    "   \"material\": {\"model\": \"neo_hookean\", \"young\": 1e5, \"poisson\": 0.4, "
+    "\"density\": 1000},\n"
+    "   \"regions\": [{\"name\": \"bone\", \"rigid\": true, \"select\": {\"box\": [[-1, -1, -1], "
+    "[0.21, 1, 1]]},\n"
+    "     \"material\": {\"model\": \"neo_hookean\", \"young\": 1e9, \"poisson\": 0.3, "
+    "\"density\": 1900}}]}]}\n";
+
+static void test_rigid_parts_stay_rigid(void **state)
+{
+    (void)state;
+    studio_program program;
+    page p;
+    program_start(&program, jointed);
+    page_open(&p, &program);
+    page_await(&p, "topology");
+    page_do(&p, "{\"type\": \"edit\"}");
+    take_steps(&p, 0, 8);
+    hk_world *world = make_steps(jointed, 8);
+    assert_true(apart(&p, world) < 1e-6);
+    hk_world_free(world);
+    const json_t *body =
+        json_array_get(json_object_get(json_object_get(p.last, "scene"), "bodies"), 0);
+    const json_t *region = json_array_get(json_object_get(body, "regions"), 0);
+    assert_string_equal(json_string_value(json_object_get(region, "name")), "bone");
+    page_do(&p, "{\"type\": \"material\", \"body\": 0, \"material\": {\"young\": 2e5}}");
+    expect_what_is_exported(&p, &program, 8);
+    page_close(&p);
+    assert_int_equal(program_stop(&program), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -526,6 +564,7 @@ int main(void)
         cmocka_unit_test(test_a_design_that_buckles_is_told),
         cmocka_unit_test(test_handles_are_on_their_shape),
         cmocka_unit_test(test_stress_of_a_design),
+        cmocka_unit_test(test_rigid_parts_stay_rigid),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
