@@ -385,6 +385,42 @@ await test('a dropped mesh swings', async () => {
     await page.page.keyboard.press('Space');
 });
 
+await test('what was dropped is held, loaded and painted like any other body', async () => {
+    const out = join(folder, 'figure.obj');
+    run(hooke, 'mesh', 'make', 'figure', '--height', '0.12', '--cells', '20', '-o', out);
+    await page.call('upload', 'figure.obj', readFileSync(out, 'utf8'));
+    await page.until('it moves', (s) => s.scene.path.startsWith('uploads/figure') && s.playing && s.step > 2, 40);
+    await page.page.keyboard.press('Space');
+    await page.page.keyboard.press('r');
+    await page.until('the start', (s) => s.step === 0);
+    assert.equal((await page.call('vertexNumbers'))[0], -1, 'it has a skin');
+    const held = async () => (await page.call('flags')).filter((f) => (f & 7) === 7).length;
+    let before = await held();
+    assert.ok(before > 0, 'where it hangs is seen');
+    await page.page.keyboard.press('f');
+    await page.page.locator('.tool-options .segments .button', { hasText: 'box' }).click();
+    const { at } = await page.vertexAlong([-1, 0, 0]);
+    await page.page.mouse.move(at.x - 30, at.y - 30);
+    await page.page.mouse.down();
+    await page.page.mouse.move(at.x + 30, at.y + 30, { steps: 3 });
+    await page.page.mouse.up();
+    await until('more is held', async () => (await held()) > before + 5);
+    before = await held();
+    await page.page.locator('.tool-options .segments .button', { hasText: 'click' }).click();
+    const foot = await page.bodyNear((await page.vertexAlong([0, -1, 0])).at);
+    await page.page.mouse.click(foot.x, foot.y);
+    await until('a tet of it', async () => (await held()) > before);
+    await page.page.locator('.tool-options .segments .button', { hasText: 'brush' }).click();
+    await page.page.keyboard.press('b');
+    const belly = await page.bodyNear((await page.vertexAlong([0, 0, 1])).at);
+    await page.page.mouse.move(belly.x, belly.y);
+    await page.page.mouse.down();
+    await page.page.mouse.move(belly.x + 4, belly.y, { steps: 2 });
+    await page.page.mouse.up();
+    await until('a second material', async () => new Set(await page.call('materials')).size > 1);
+    await page.page.keyboard.press('g');
+});
+
 await test('a bad mesh and a bad scene are told with their line', async () => {
     await page.call('upload', 'bad.obj', 'v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 9\n');
     await page.until('the line of the file', (s) => s.toasts.some((t) => t.includes(':4:')));

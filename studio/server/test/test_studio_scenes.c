@@ -631,6 +631,31 @@ static void test_skins_show_what_holds_them(void **state)
         loaded += force < 0;
     }
     assert_true(held > 10 && loaded > 10);
+
+    // Its triangles are the tets below them: these are held, and made of something else.
+    block triangles = find_block(p.topology, p.topology_size, 16, 0);
+    uint32_t lowest = 0;
+    for (uint32_t k = 0; k < triangles.count; ++k) {
+        const uint32_t *t = triangles.data;
+        const float *x = rest.data;
+        if (x[3 * t[3 * k] + 1] < x[3 * t[3 * lowest] + 1]) lowest = k;
+    }
+    uint32_t corner = ((const uint32_t *)triangles.data)[3 * lowest];
+    for (int k = 0; k < 2; ++k) {
+        uint32_t known = 0;
+        memcpy(&known, p.topology + 8, sizeof known);
+        page_do(&p,
+                k == 0 ? "{\"type\": \"fix\", \"triangles\": [%u]}"
+                       : "{\"type\": \"material\", \"body\": 0, \"triangles\": [%u], "
+                         "\"material\": {\"young\": 1e6}}",
+                lowest);
+        for (uint32_t now = known; now == known; memcpy(&now, p.topology + 8, sizeof now))
+            assert_true(page_read(&p, 60000));
+    }
+    flags = find_block(p.topology, p.topology_size, 19, 0);
+    assert_int_equal(((const uint8_t *)flags.data)[corner] & 7, 7);
+    block materials = find_block(p.topology, p.topology_size, 20, 0);
+    assert_int_equal(((const uint32_t *)materials.data)[lowest], 1);
     page_close(&p);
     assert_int_equal(program_stop(&program), 0);
 }
