@@ -29,7 +29,8 @@ static json_t *describe_bodies(const st_session *s, const hk_model *model)
         json_t *regions = json_array();
         double mass = 0;
         for (int r = 0; r < body->region_count; ++r) {
-            char *name = st_format("region %d", r);
+            const char *own = body->regions[r].name;
+            char *name = own ? st_copy(own) : st_format("region %d", r);
             json_array_append_new(regions,
                                   json_pack("{s:s, s:o, s:b}", "name", name, "material",
                                             st_material_json(&body->regions[r].material), "added",

@@ -152,8 +152,9 @@ static int grabs(st_session *s, int shape, float (*list)[10], int most)
     return count;
 }
 
-static int contacts(st_session *s, float **list)
+static int contacts(st_session *s, int shape, float **list)
 {
+    (void)shape;
     (void)s;
     (void)list;
     return 0;

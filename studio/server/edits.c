@@ -15,7 +15,10 @@ static void begin_body(st_body_edits *body, const hk_body_def *def)
     body->regions = st_alloc(ST_MAX_REGIONS + (size_t)def->region_count, sizeof *body->regions);
     for (int r = 0; r < def->region_count; ++r) {
         const hk_region_def *region = hk_def_at(def->regions, r);
-        body->regions[r] = (st_region){.material = region->material, .select = region->select};
+        body->regions[r] = (st_region){.material = region->material,
+                                       .select = region->select,
+                                       .name = region->name,
+                                       .rigid = region->rigid};
     }
     body->load_count = def->load_count;
     body->loads = st_alloc(ST_MAX_LOADS + (size_t)def->load_count, sizeof *body->loads);
@@ -222,6 +225,8 @@ static void edit_body(const st_body_edits *edits, hk_body_def *body, body_arrays
         regions[r] = hk_default_region_def();
         regions[r].select = edits->regions[r].select;
         regions[r].material = edits->regions[r].material;
+        regions[r].name = edits->regions[r].name;
+        regions[r].rigid = edits->regions[r].rigid;
     }
     body->regions = regions;
     body->region_count = edits->region_count;

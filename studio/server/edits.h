@@ -17,6 +17,8 @@ typedef struct st_region {
     hk_material_def material;
     hk_selector select;  // the scene's, or of `vertices`
     int32_t *vertices;   // of the body; NULL: it is the scene's
+    const char *name;    // of a rigid part; NULL: it has none
+    bool rigid;
 } st_region;
 
 typedef struct st_load {

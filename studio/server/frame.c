@@ -157,13 +157,14 @@ static void add_field(st_session *s, blocks *b, const st_view *view)
 
 static void add_contacts(st_session *s, blocks *b, const st_view *view)
 {
-    float *contacts = NULL;
-    if (!view->contacts) return;
-    int count = s->mode->contacts(s, &contacts);
-    if (contacts) own(b, contacts);
-    for (int k = 0; k < count; ++k)
-        for (int i = 0; i < 3; ++i) contacts[7 * k + 1 + i] -= (float)s->surface.origin[i];
-    add(b, 5, 0, F32, 7, count, contacts);
+    for (int shape = 0; shape < s->mode->shape_count && view->contacts; ++shape) {
+        float *contacts = NULL;
+        int count = s->mode->contacts(s, shape, &contacts);
+        if (contacts) own(b, contacts);
+        for (int k = 0; k < count; ++k)
+            for (int i = 0; i < 3; ++i) contacts[7 * k + 1 + i] -= (float)s->surface.origin[i];
+        add(b, 5, shape, F32, 7, count, contacts);
+    }
 }
 
 static void add_springs(st_session *s, blocks *b)
@@ -231,7 +232,36 @@ static void edited_loads(const st_session *s, const hk_model *model, double *loa
     }
 }
 
-// What vertices of skins have is that of nothing.
+// What holds and loads the tets that carry a skin is shown on the skin.
+static void carry_to_skins(const st_surface *f, const uint8_t *flags, const double *loads,
+                           uint8_t *drawn, float *forces)
+{
+    size_t n = (size_t)f->vertex_count, m = (size_t)f->model_vertex_count;
+    double *values = st_alloc(m, sizeof *values);
+    float *carried = st_alloc(n, sizeof *carried);
+    for (int bit = 1; bit <= 32; bit *= 2) {
+        for (size_t v = 0; v < m; ++v) values[v] = (flags[v] & bit) != 0;
+        st_surface_values(f, values, carried);
+        for (size_t v = 0; v < n; ++v)
+            if (f->vertices[v] < 0 && carried[v] >= 0.5F) drawn[v] |= (uint8_t)bit;
+    }
+    for (size_t i = 0; i < 3; ++i) {
+        for (size_t v = 0; v < m; ++v) values[v] = loads[3 * v + i];
+        st_surface_values(f, values, carried);
+        for (size_t v = 0; v < n; ++v)
+            if (f->vertices[v] < 0) forces[3 * v + i] = carried[v];
+    }
+    free(carried);
+    free(values);
+}
+
+static bool has_skins(const st_surface *f)
+{
+    for (int b = 0; b < f->body_count; ++b)
+        if (f->parts[b].skin) return true;
+    return false;
+}
+
 static void add_vertex_blocks(st_session *s, blocks *b, const hk_model *model)
 {
     const st_surface *f = &s->surface;
@@ -249,6 +279,7 @@ static void add_vertex_blocks(st_session *s, blocks *b, const hk_model *model)
         drawn[v] = flags[from];
         for (int i = 0; i < 3; ++i) forces[3 * v + (size_t)i] = (float)loads[3 * from + i];
     }
+    if (has_skins(f)) carry_to_skins(f, flags, loads, drawn, forces);
     add(b, 17, 0, F32, 3, f->vertex_count, rest);
     add(b, 18, 0, I32, 1, f->vertex_count, f->vertices);
     add(b, 19, 0, U8, 1, f->vertex_count, drawn);

@@ -416,10 +416,10 @@ static int grabs(st_session *s, int shape, float (*list)[10], int most)
     return count;
 }
 
-static int contacts(st_session *s, float **list)
+static int contacts(st_session *s, int shape, float **list)
 {
     const st_surface *f = &s->surface;
-    hk_world *world = s->run->worlds[0];
+    hk_world *world = s->run->worlds[shape];
     if (!(hk_model_contact_distance(hk_world_model(world)) > 0)) return 0;
     double *forces = st_alloc(3 * (size_t)f->model_vertex_count, sizeof *forces);
     const double *x = hk_world_positions(world);

@@ -30,12 +30,11 @@ static bool select_triangles(const json_t *list, const st_surface *f, uint8_t *f
         json_int_t k = json_integer_value(item);
         if (!json_is_integer(item) || k < 0 || k >= f->triangle_count)
             return st_fail(why, "\"triangles\": there are %d", f->triangle_count);
-        for (int c = 0; c < 3; ++c) {
-            int32_t v = f->vertices[f->triangles[3 * k + c]];
-            if (v < 0)
-                return st_fail(why, "a skin has no vertices of its own: choose by box or sphere");
-            flags[v] = 1;
-        }
+        // A skin has no vertices of its own: those of the tets below it are meant.
+        bool skin = f->vertices[f->triangles[3 * k]] < 0;
+        for (int c = 0; c < 3 && !skin; ++c) flags[f->vertices[f->triangles[3 * k + c]]] = 1;
+        for (int c = 0; c < 4 && skin && f->tets[k] >= 0; ++c)
+            flags[f->tet_vertices[4 * (int64_t)f->tets[k] + c]] = 1;
     }
     return true;
 }

@@ -36,7 +36,7 @@ typedef struct st_mode {
     // Values at the model's vertices; false: there is no such field here.
     bool (*field)(st_session *session, int shape, const char *name, double *values);
     int (*grabs)(st_session *session, int shape, float (*grabs)[10], int most);
-    int (*contacts)(st_session *session, float **contacts);  // [n][7], to be freed
+    int (*contacts)(st_session *session, int shape, float **contacts);  // [n][7], to be freed
     // Springs between points, [n][8], to be freed; NULL: the mode has none to show.
     int (*springs)(st_session *session, int shape, float **springs);
     // What is particular to it in `scene`.

@@ -234,6 +234,8 @@ bool st_surface_create(const hk_model *model, hk_mesh *mesh, st_surface *s, st_w
     fill_skins(s);
     fill_tubes(model, s);
     weigh_tets(model, mesh, s);
+    for (int b = 0, start = 0; b < s->body_count; start += hk_model_body_tet_count(model, b++))
+        st_skin_find_tets(model, b, start, s);
     find_bounds(model, s);
     s->obstacle_count = hk_model_obstacle_count(model);
     s->obstacles = st_alloc((size_t)s->obstacle_count, sizeof *s->obstacles);

@@ -26,7 +26,7 @@ typedef struct st_surface {
     int vertex_count, triangle_count, body_count;
     int32_t *vertices;    // [vertex_count] of the model; −1: of a skin
     uint32_t *triangles;  // [triangle_count][3]
-    int32_t *tets;        // [triangle_count] behind it; −1: none
+    int32_t *tets;        // [triangle_count] behind it, of skins the one it lies in; −1: none
     st_part *parts;       // [body_count]
     int tube_count;
     st_tube *tubes;  // [tube_count]
@@ -59,6 +59,10 @@ void st_surface_average(const st_surface *surface, const double *tets, double *v
 int st_surface_body_of(const st_surface *surface, int32_t vertex);
 // Which body a drawn triangle belongs to.
 int st_surface_body(const st_surface *surface, int triangle);
+
+// ---- below.c
+// `tet_start`: the first tet of the body.
+void st_skin_find_tets(const hk_model *model, int body, int tet_start, st_surface *surface);
 
 // ---- tubes.c
 void st_tubes_find(const hk_model *model, st_surface *surface);

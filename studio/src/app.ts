@@ -198,7 +198,8 @@ export class App extends Emitter implements Listener {
         const tone: Record<typeof level, Tone> = { info: 'info', warning: 'warn', error: 'bad' };
         // Of a message about steps only the newest is of interest, not the number in it.
         const key = text.replace(/[\d.]+/g, '#').slice(0, 60);
-        this.toasts.show(tone[level], text, '', level === 'error' ? 12 : 7, key);
+        const title = text.charAt(0).toUpperCase() + text.slice(1);
+        this.toasts.show(tone[level], title, '', level === 'error' ? 12 : 7, key);
     }
 
     /** What this page wants to see of the values. */

@@ -20,6 +20,8 @@ export function prefixFor(largest: number, unit: string): Scaled {
     if (unit === '' || unit === '–' || unit.startsWith('kg') || !(largest > 0) || !Number.isFinite(largest))
         return { factor: 1, unit };
     const exponent = Math.floor(Math.log10(largest) + 1e-9);
+    // mPa is too much like MPa, and far below what a body feels.
+    if (unit === 'Pa' && exponent < 0) return { factor: 1, unit };
     for (const [e, prefix] of prefixes)
         if (exponent >= e) return { factor: 10 ** -e, unit: prefix + unit };
     const [e, prefix] = prefixes[prefixes.length - 1]!;

@@ -53,6 +53,16 @@ scene('column', [{
     material: { young: 1e5, poisson: 0.4, density: 1000 },
     fix: [{ box: [[-1, -1, -1], [1, 0.001, 1]] }],
 }]);
+scene('torn', [bar([8, 2, 2])], {
+    time: { step: 0.02, end: 4 },
+    tearing: { cuts: [{ points: [[0.6, -1, -1], [0.6, 1, -1], [0.6, 1, 1], [0.6, -1, 1]], from: 0.05 }] },
+});
+scene('tied', [{
+    name: 'rope',
+    mesh: { rope: { length: 1, cells: 10 } },
+    material: { model: 'rope', young: 1e7, radius: 0.02, density: 1000 },
+    fix: [{ box: [[-0.01, -1, -1], [0.01, 1, 1]] }],
+}], { time: { step: 0.01, end: 4 } });
 scene('d16k', [bar([40, 9, 9], { young: 2e6 })], { time: { step: 1 / 60, end: 1000 } });
 for (const [name, cells] of [['16k', [40, 9, 9]], ['54k', [60, 13, 14]]])
     scene(name, [bar(cells, { model: 'corotated', poisson: 0.4 })], { time: { step: 1 / 60, end: 1000 }, solver: { method: 'split' } });
@@ -276,8 +286,78 @@ await test('a shape that would buckle is told', async () => {
     await page.until('no message', (s) => !s.toasts.some((t) => t.includes('does not stay')));
 });
 
+await test('a body that comes apart stays in view, and is whole again at the start', async () => {
+    await page.openScene('here/torn.json');
+    const whole = (await page.call('triangles')).length;
+    await page.page.mouse.wheel(0, 10); // somebody has chosen the view
+    const place = () => page.page.evaluate(() => window.hookeStudio.project(0));
+    const before = await place();
+    await page.steps(8);
+    await until('another surface', async () => (await page.call('triangles')).length > whole);
+    const after = await place(); // of a vertex that is held
+    assert.ok(Math.hypot(after.x - before.x, after.y - before.y) < 2, 'the camera has moved');
+    await picture('torn');
+    await page.page.click('#mode-compare');
+    await page.until('the refusal', (s) => s.toasts.some((t) => t.includes('come apart')));
+    await page.page.keyboard.press('r');
+    await until('the surface as it was', async () => (await page.call('triangles')).length === whole);
+});
+
+await test('ropes are drawn and pulled', async () => {
+    await page.openScene('here/tied.json');
+    assert.match(await page.page.locator('.scene-title').textContent(), /10 lines/);
+    assert.equal(await page.page.locator('.lil-controller', { hasText: 'Poisson' }).count(), 0);
+    const from = await page.bodyNear((await page.vertexAlong([1, 0, 0])).at);
+    await page.page.mouse.move(from.x, from.y);
+    await page.page.mouse.down();
+    await page.page.mouse.move(from.x, from.y - 60, { steps: 4 });
+    await page.page.keyboard.press('.');
+    await page.until('its force', (s) => /N$/.test(s.force));
+    await page.page.mouse.up();
+});
+
+await test('nothing is cut off in a narrow window', async () => {
+    await page.page.setViewportSize({ width: 820, height: 620 });
+    await page.openScene('here/small.json');
+    const field = page.page.locator('.lil-controller', { hasText: 'Colour by' }).locator('select');
+    await field.selectOption('Largest principal stretch');
+    await page.until('its title', (s) => s.legend === 'Largest principal stretch');
+    await until('room for its title', () => page.page.evaluate(() => {
+        const measure = document.createElement('canvas').getContext('2d');
+        measure.font = '600 12px system-ui, sans-serif';
+        return document.querySelector('.legend').clientWidth - measure.measureText('Largest principal stretch').width >= 16;
+    }));
+    await field.selectOption('Von Mises stress');
+    assert.ok((await page.page.locator('.scene-title b').boundingBox()).width > 30, 'the name of the scene');
+    await page.page.keyboard.press('e');
+    assert.ok((await page.page.locator('.view').boundingBox()).width > 300, 'the view beside the text');
+    await page.page.keyboard.press('Escape');
+    await page.page.click('#open-editor');
+    await page.page.click('#mode-compare');
+    await page.until('compare', (s) => s.scene.mode === 'compare' && !s.busy);
+    await page.page.keyboard.press('.');
+    await page.page.click('#convergence');
+    await page.page.locator('.convergence canvas').waitFor({ state: 'visible', timeout: 20000 });
+    const [view, card] = [await page.page.locator('.view').boundingBox(), await page.page.locator('.convergence').boundingBox()];
+    assert.ok(card.y >= view.y && card.y + card.height <= view.y + view.height + 1, 'the card is within the view');
+    await page.page.locator('.convergence .button').click();
+    await page.page.click('#mode-live');
+    await page.until('live', (s) => s.scene.mode === 'live' && !s.busy);
+    await page.page.setViewportSize({ width: 1280, height: 800 });
+});
+
 await test('two methods side by side', async () => {
     await page.openScene('here/small.json', 'compare');
+    // Which is which is told before anything moves; each has its own settings.
+    const titles = await page.page.locator('.pane-titles .pane-title b').allTextContents();
+    const { solvers } = await page.call('sceneMessage');
+    assert.deepEqual(titles.filter((t) => !t.includes('shape')), solvers.map((s) => s.method));
+    const mine = page.page.locator('.lil-gui', { has: page.page.locator(`.lil-title:text-is("Method: ${solvers[1].method}")`) }).last();
+    const iterations = mine.locator('.lil-controller', { hasText: 'Iterations' }).locator('input').first();
+    await iterations.fill('7');
+    await iterations.press('Enter');
+    await until('the iterations of the second', async () => (await page.call('sceneMessage')).solvers[1].iterations === 7);
+    assert.notEqual((await page.call('sceneMessage')).solvers[0].iterations, 7);
     await page.page.keyboard.press('Space');
     await page.until('a comparison', (s) => (s.stats?.compare?.history.length ?? 0) > 0 && s.step > 20);
     await page.page.keyboard.press('Space');
@@ -303,6 +383,42 @@ await test('a dropped mesh swings', async () => {
     await picture('upload');
     console.log(`from a dropped mesh to a body that swings: ${((Date.now() - began) / 1000).toFixed(1)} s`);
     await page.page.keyboard.press('Space');
+});
+
+await test('what was dropped is held, loaded and painted like any other body', async () => {
+    const out = join(folder, 'figure.obj');
+    run(hooke, 'mesh', 'make', 'figure', '--height', '0.12', '--cells', '20', '-o', out);
+    await page.call('upload', 'figure.obj', readFileSync(out, 'utf8'));
+    await page.until('it moves', (s) => s.scene.path.startsWith('uploads/figure') && s.playing && s.step > 2, 40);
+    await page.page.keyboard.press('Space');
+    await page.page.keyboard.press('r');
+    await page.until('the start', (s) => s.step === 0);
+    assert.equal((await page.call('vertexNumbers'))[0], -1, 'it has a skin');
+    const held = async () => (await page.call('flags')).filter((f) => (f & 7) === 7).length;
+    let before = await held();
+    assert.ok(before > 0, 'where it hangs is seen');
+    await page.page.keyboard.press('f');
+    await page.page.locator('.tool-options .segments .button', { hasText: 'box' }).click();
+    const { at } = await page.vertexAlong([-1, 0, 0]);
+    await page.page.mouse.move(at.x - 30, at.y - 30);
+    await page.page.mouse.down();
+    await page.page.mouse.move(at.x + 30, at.y + 30, { steps: 3 });
+    await page.page.mouse.up();
+    await until('more is held', async () => (await held()) > before + 5);
+    before = await held();
+    await page.page.locator('.tool-options .segments .button', { hasText: 'click' }).click();
+    const foot = await page.bodyNear((await page.vertexAlong([0, -1, 0])).at);
+    await page.page.mouse.click(foot.x, foot.y);
+    await until('a tet of it', async () => (await held()) > before);
+    await page.page.locator('.tool-options .segments .button', { hasText: 'brush' }).click();
+    await page.page.keyboard.press('b');
+    const belly = await page.bodyNear((await page.vertexAlong([0, 0, 1])).at);
+    await page.page.mouse.move(belly.x, belly.y);
+    await page.page.mouse.down();
+    await page.page.mouse.move(belly.x + 4, belly.y, { steps: 2 });
+    await page.page.mouse.up();
+    await until('a second material', async () => new Set(await page.call('materials')).size > 1);
+    await page.page.keyboard.press('g');
 });
 
 await test('a bad mesh and a bad scene are told with their line', async () => {

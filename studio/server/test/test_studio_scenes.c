@@ -514,6 +514,152 @@ static void test_stress_of_a_design(void **state)
     assert_int_equal(program_stop(&program), 0);
 }
 
+// ---------------------------------------------------------------- rigid parts
+
+static const char jointed[] =
+    "{\"time\": {\"step\": 0.01, \"end\": 1}, \"gravity\": [0, -9.81, 0], \"threads\": 1,\n"
+    " \"joints\": [{\"name\": \"shoulder\", \"kind\": \"hinge\", \"between\": [\"world\", "
+    "\"bone\"], \"at\": [0, 0.05, 0.05], \"axis\": [0, 0, 1]}],\n"
+    " \"bodies\": [{\"name\": \"arm\", \"mesh\": {\"box\": {\"size\": [0.4, 0.1, 0.1], "
+    "\"cells\": [8, 3, 3]}},\n"
+    "   \"material\": {\"model\": \"neo_hookean\", \"young\": 1e5, \"poisson\": 0.4, "
+    "\"density\": 1000},\n"
+    "   \"regions\": [{\"name\": \"bone\", \"rigid\": true, \"select\": {\"box\": [[-1, -1, -1], "
+    "[0.21, 1, 1]]},\n"
+    "     \"material\": {\"model\": \"neo_hookean\", \"young\": 1e9, \"poisson\": 0.3, "
+    "\"density\": 1900}}]}]}\n";
+
+static void test_rigid_parts_stay_rigid(void **state)
+{
+    (void)state;
+    studio_program program;
+    page p;
+    program_start(&program, jointed);
+    page_open(&p, &program);
+    page_await(&p, "topology");
+    page_do(&p, "{\"type\": \"edit\"}");
+    take_steps(&p, 0, 8);
+    hk_world *world = make_steps(jointed, 8);
+    assert_true(apart(&p, world) < 1e-6);
+    hk_world_free(world);
+    const json_t *body =
+        json_array_get(json_object_get(json_object_get(p.last, "scene"), "bodies"), 0);
+    const json_t *region = json_array_get(json_object_get(body, "regions"), 0);
+    assert_string_equal(json_string_value(json_object_get(region, "name")), "bone");
+    page_do(&p, "{\"type\": \"material\", \"body\": 0, \"material\": {\"young\": 2e5}}");
+    expect_what_is_exported(&p, &program, 8);
+    page_close(&p);
+    assert_int_equal(program_stop(&program), 0);
+}
+
+// ---------------------------------------------------------------- skins
+
+static const char skinned[] =
+    "{\"time\": {\"step\": 0.01, \"end\": 1}, \"threads\": 1,\n"
+    " \"bodies\": [{\"name\": \"ball\", \"mesh\": {\"box\": {\"size\": [1, 1, 1], "
+    "\"cells\": [4, 4, 4]}},\n"
+    "   \"material\": {\"young\": 1e5, \"poisson\": 0.4, \"density\": 1000},\n"
+    "   \"fix\": [{\"box\": [[-1, 0.7, -1], [2, 2, 2]]}],\n"
+    "   \"load\": [{\"select\": {\"box\": [[-1, -1, -1], [2, 0.3, 2]]}, \"force\": [0, -5, 0]}],\n"
+    "   \"skin\": {\"file\": \"skin.obj\"}}]}\n";
+
+// The outside of a ball of tets.
+static void save_ball(const char *path)
+{
+    hk_mesh *mesh = NULL, *outside = NULL;
+    hk_mesh_def ball = hk_default_mesh_def(HK_SHAPE_SPHERE);
+    const int32_t *triangles;
+    int count;
+    ball.radius = 0.45;
+    ball.cells[0] = 8;
+    assert_int_equal(hk_mesh_make(&ball, &mesh), HK_OK);
+    assert_int_equal(hk_mesh_surface(mesh, &count, &triangles, NULL), HK_OK);
+    int n = hk_mesh_vertex_count(mesh);
+    int32_t *number = malloc(sizeof *number * (size_t)n),
+            *corners = malloc(sizeof *corners * 3 * (size_t)count);
+    double *x = malloc(sizeof *x * 3 * (size_t)n);
+    int used = 0;
+    memset(number, -1, sizeof *number * (size_t)n);
+    for (int k = 0; k < 3 * count; ++k) {
+        int32_t v = triangles[k];
+        if (number[v] < 0) {
+            for (int i = 0; i < 3; ++i) x[3 * used + i] = hk_mesh_positions(mesh)[3 * v + i] + 0.5;
+            number[v] = used++;
+        }
+        corners[k] = number[v];
+    }
+    assert_int_equal(hk_mesh_from_arrays(used, x, 0, NULL, count, corners, &outside), HK_OK);
+    assert_int_equal(hk_mesh_save(outside, path, NULL, 0), HK_OK);
+    free(x);
+    free(corners);
+    free(number);
+    hk_mesh_free(outside);
+    hk_mesh_free(mesh);
+}
+
+// Where the tets are held and loaded that carry it, the skin shows that.
+static void test_skins_show_what_holds_them(void **state)
+{
+    (void)state;
+    studio_program program;
+    page p;
+    char path[300];
+    program_start(&program, hung);
+    snprintf(path, sizeof path, "%s/skin.obj", program.folder);
+    save_ball(path);
+    program_write(&program, "skinned.json", skinned, strlen(skinned));
+    page_open(&p, &program);
+    page_do(&p, "{\"type\": \"edit\"}");
+    page_do(&p, "{\"type\": \"open\", \"scene\": \"here/skinned.json\"}");
+    page_await_value(&p, "scene", "path", "here/skinned.json");
+    while (!p.topology || find_block(p.topology, p.topology_size, 18, 0).count < 100)
+        assert_true(page_read(&p, 60000));
+    block rest = find_block(p.topology, p.topology_size, 17, 0);
+    block flags = find_block(p.topology, p.topology_size, 19, 0);
+    block loads = find_block(p.topology, p.topology_size, 23, 0);
+    assert_int_equal(((const int32_t *)find_block(p.topology, p.topology_size, 18, 0).data)[0], -1);
+    int held = 0, loaded = 0;
+    for (uint32_t v = 0; v < rest.count; ++v) {
+        float y = ((const float *)rest.data)[3 * v + 1];
+        int held_so = ((const uint8_t *)flags.data)[v];
+        float force = ((const float *)loads.data)[3 * v + 1];
+        if (y > 0.75F) assert_int_equal(held_so & 7, 7);
+        if (y < 0.45F) assert_int_equal(held_so & 7, 0);
+        if (y < 0.2F) assert_true(force < 0 && (held_so & 16));
+        if (y > 0.55F) assert_true(force == 0);
+        held += (held_so & 7) == 7;
+        loaded += force < 0;
+    }
+    assert_true(held > 10 && loaded > 10);
+
+    // Its triangles are the tets below them: these are held, and made of something else.
+    block triangles = find_block(p.topology, p.topology_size, 16, 0);
+    uint32_t lowest = 0;
+    for (uint32_t k = 0; k < triangles.count; ++k) {
+        const uint32_t *t = triangles.data;
+        const float *x = rest.data;
+        if (x[3 * t[3 * k] + 1] < x[3 * t[3 * lowest] + 1]) lowest = k;
+    }
+    uint32_t corner = ((const uint32_t *)triangles.data)[3 * lowest];
+    for (int k = 0; k < 2; ++k) {
+        uint32_t known = 0;
+        memcpy(&known, p.topology + 8, sizeof known);
+        page_do(&p,
+                k == 0 ? "{\"type\": \"fix\", \"triangles\": [%u]}"
+                       : "{\"type\": \"material\", \"body\": 0, \"triangles\": [%u], "
+                         "\"material\": {\"young\": 1e6}}",
+                lowest);
+        for (uint32_t now = known; now == known; memcpy(&now, p.topology + 8, sizeof now))
+            assert_true(page_read(&p, 60000));
+    }
+    flags = find_block(p.topology, p.topology_size, 19, 0);
+    assert_int_equal(((const uint8_t *)flags.data)[corner] & 7, 7);
+    block materials = find_block(p.topology, p.topology_size, 20, 0);
+    assert_int_equal(((const uint32_t *)materials.data)[lowest], 1);
+    page_close(&p);
+    assert_int_equal(program_stop(&program), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -526,6 +672,8 @@ int main(void)
         cmocka_unit_test(test_a_design_that_buckles_is_told),
         cmocka_unit_test(test_handles_are_on_their_shape),
         cmocka_unit_test(test_stress_of_a_design),
+        cmocka_unit_test(test_rigid_parts_stay_rigid),
+        cmocka_unit_test(test_skins_show_what_holds_them),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

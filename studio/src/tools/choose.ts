@@ -8,6 +8,13 @@ import type { Picked, WorldView } from '../view/world-view';
 /** A message to the server has at most 256 KiB. */
 const MOST = 24000;
 
+/** Told where it is so. */
+export function isTooMuch(app: App, selection: Selection): boolean {
+    const count = Math.max(selection.vertices?.length ?? 0, selection.triangles?.length ?? 0);
+    if (count > MOST) app.toasts.show('warn', 'That is too much at once', 'Choose it in several parts.', 6);
+    return count > MOST;
+}
+
 export class Brush {
     private readonly chosen = new Set<number>();
     private readonly view: ShapeView;
@@ -46,13 +53,9 @@ export class Brush {
         return [...set];
     }
 
-    get triangles(): number[] {
-        return [...this.chosen].slice(0, MOST);
-    }
-
     selection(): Selection | null {
         const { topology } = this.view.data.topology;
-        return this.chosen.size > 0 ? { triangles: this.triangles, topology } : null;
+        return this.chosen.size > 0 ? { triangles: [...this.chosen], topology } : null;
     }
 
     body(): number {
@@ -73,20 +76,31 @@ export class Brush {
     }
 }
 
-/** Model numbers of the vertices of the surface that a rectangle of the window shows, near and far. */
-export function insideRectangle(app: App, a: [number, number], b: [number, number]): number[] {
+/** What of the surface a rectangle of the window shows, near and far: its vertices, or where a skin
+ * is among it, which has none of its own, its triangles. */
+export function insideRectangle(app: App, a: [number, number], b: [number, number]): Selection | null {
     const pane = app.stage.rayAt(...a)?.pane ?? 0;
     const view = app.world.shapes[pane];
-    if (!view) return [];
+    if (!view) return null;
     const [x0, x1] = [Math.min(a[0], b[0]), Math.max(a[0], b[0])];
     const [y0, y1] = [Math.min(a[1], b[1]), Math.max(a[1], b[1])];
     const x = view.body.positions;
     const point = new THREE.Vector3();
     const numbers = new Set<number>();
+    const inside = new Uint8Array(x.length / 3);
+    let skin = false;
     for (let v = 0; 3 * v < x.length; v++) {
         const at = app.stage.project(point.fromArray(x, 3 * v), pane);
         const number = view.data.vertexNumbers[v]!;
-        if (number >= 0 && at.x >= x0 && at.x <= x1 && at.y >= y0 && at.y <= y1) numbers.add(number);
+        if (!(at.x >= x0 && at.x <= x1 && at.y >= y0 && at.y <= y1)) continue;
+        inside[v] = 1;
+        if (number >= 0) numbers.add(number);
+        else skin = true;
     }
-    return [...numbers].slice(0, MOST);
+    if (!skin) return numbers.size > 0 ? { vertices: [...numbers] } : null;
+    const { triangles } = view.data.surface;
+    const chosen: number[] = [];
+    for (let t = 0; 3 * t < triangles.length; t++)
+        if (inside[triangles[3 * t]!] && inside[triangles[3 * t + 1]!] && inside[triangles[3 * t + 2]!]) chosen.push(t);
+    return chosen.length > 0 ? { triangles: chosen, topology: view.data.topology.topology } : null;
 }

@@ -6,7 +6,7 @@ import { quantity } from '../units';
 import { Arrows } from '../view/marks';
 import { colours } from '../view/shape-view';
 import type { Picked } from '../view/world-view';
-import { Brush } from './choose';
+import { Brush, isTooMuch } from './choose';
 
 export class LoadDrag {
     private readonly arrow = new Arrows(colours.load);
@@ -52,7 +52,7 @@ export class LoadDrag {
         this.app.stage.panes[this.hit.shape]?.scene.remove(this.arrow.group);
         this.brush.clear();
         const pixels = this.force.length() / this.newtons();
-        if (!apply || !selection || pixels < 0.004) return;
+        if (!apply || !selection || pixels < 0.004 || isTooMuch(this.app, selection)) return;
         void this.app.ask({ type: 'load', ...selection, force: this.force.toArray() as Vec3 });
     }
 }

@@ -6,7 +6,7 @@ import type { Selection, Vec3 } from '../net/protocol';
 import { quantity } from '../units';
 import { button, h, type IconName } from '../ui/dom';
 import type { Picked } from '../view/world-view';
-import { Brush, insideRectangle } from './choose';
+import { Brush, insideRectangle, isTooMuch } from './choose';
 import { LoadDrag } from './load-drag';
 import { PaintOptions } from './paint';
 
@@ -198,7 +198,13 @@ export class Tools {
             const brush = new Brush(this.app.world, hit.shape, this.metres(this.handleRadius));
             brush.dab(hit);
             point.copy(brush.center());
-            void this.app.ask({ ...request, target: this.app.world.toWorld(point), triangles: brush.triangles });
+            const selection = brush.selection()!;
+            if (isTooMuch(this.app, selection)) {
+                brush.clear();
+                this.forget();
+                return;
+            }
+            void this.app.ask({ ...request, target: this.app.world.toWorld(point), ...selection });
             brush.clear();
             this.pull.point.set(...hit.point);
             this.regionOffset.copy(point).sub(this.pull.point);
@@ -231,12 +237,13 @@ export class Tools {
         const nearest = hit.weights.indexOf(Math.max(...hit.weights));
         const drawn = hit.vertices[nearest]!;
         const number = this.app.world.data!.vertexNumbers[drawn]!;
-        const selection: Selection = number >= 0 ? { vertices: [number] } : { triangles: [hit.triangle] };
+        const selection: Selection = number >= 0 ? { vertices: [number] } : { triangles: [hit.triangle], topology: this.app.world.data!.topology.topology };
         this.sendFix(selection);
         this.app.stage.orbiting = true;
     }
 
     private sendFix(selection: Selection): void {
+        if (isTooMuch(this.app, selection)) return;
         void this.app.ask({ type: this.tool === 'unfix' ? 'unfix' : 'fix', ...selection });
     }
 
@@ -310,7 +317,7 @@ export class Tools {
         const brush = this.brush!;
         const selection = brush.selection();
         brush.clear();
-        if (!selection) return;
+        if (!selection || isTooMuch(this.app, selection)) return;
         if (this.tool === 'paint') void this.app.ask(this.paint.request(brush.body(), selection));
         else this.sendFix(selection);
     }
@@ -318,9 +325,9 @@ export class Tools {
     private finishBox(event: PointerEvent): void {
         const { x, y } = this.box!;
         if (Math.hypot(event.clientX - x, event.clientY - y) < 4) return;
-        const vertices = insideRectangle(this.app, [x, y], [event.clientX, event.clientY]);
-        if (vertices.length === 0) this.app.toasts.show('info', 'No vertices in the rectangle', '', 3);
-        else this.sendFix({ vertices });
+        const selection = insideRectangle(this.app, [x, y], [event.clientX, event.clientY]);
+        if (!selection) this.app.toasts.show('info', 'No vertices in the rectangle', '', 3);
+        else this.sendFix(selection);
     }
 
     /** The force of the pull, beside the cursor. */

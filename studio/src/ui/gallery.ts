@@ -140,6 +140,12 @@ export class Gallery {
     }
 }
 
+/** Of the file's faces, or whatever the defect is of: each once. */
+function numbersOf(numbers: readonly number[]): string {
+    const different = [...new Set(numbers)];
+    return different.length > 0 ? ` at ${different.slice(0, 5).join(', ')}${different.length > 5 ? ' …' : ''}` : '';
+}
+
 /** Mesh files that are dropped on the page, and what is wrong with them. */
 export class Uploads {
     readonly element = h('div', { class: 'mesh-card' });
@@ -232,7 +238,7 @@ export class Uploads {
         if (defects.length > 0) this.element.append(h('h3', { text: answer.scene ? 'Defects of the file, marked in red' : 'Defects of the file' }));
         const list = h('ul', {});
         for (const d of defects)
-            list.append(h('li', {}, h('b', { text: String(d.count) }), ` ${d.name}`, h('span', { title: d.places.slice(0, 5).map((p) => `(${p.map((v) => digits(v)).join(', ')})`).join(' '), text: d.numbers.length > 0 ? `  ${d.numbers.slice(0, 5).join(', ')}${d.count > 5 ? ' …' : ''}` : '' })));
+            list.append(h('li', {}, h('b', { text: String(d.count) }), ` ${d.name}`, h('span', { title: d.places.slice(0, 5).map((p) => `(${p.map((v) => digits(v)).join(', ')})`).join(' '), text: numbersOf(d.numbers) })));
         this.element.append(list);
         this.element.hidden = false;
     }

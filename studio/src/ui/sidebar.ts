@@ -209,7 +209,8 @@ export class Sidebar {
             material,
         }));
         body.regions.forEach((region, r) => {
-            const part = folder.addFolder(region.added ? `Painted ${r + 1}` : `Region ${r + 1}`);
+            const own = /^region \d+$/.test(region.name) ? `Region ${r + 1}` : `Region: ${region.name}`;
+            const part = folder.addFolder(region.added ? `Painted ${r + 1}` : own);
             part.close();
             this.buildMaterial(part, `${number} ${r}`, () => now()?.regions[r]?.material ?? region.material, body, (material) => ({
                 type: 'material',

@@ -47,7 +47,9 @@ export class Transport {
         app.on('stats', () => this.showStats());
         app.on('frame', (frame) => {
             this.time.textContent = seconds(frame.time);
-            if (frame.step === 0) this.outcome.hidden = true;
+            if (frame.step !== 0) return;
+            this.outcome.hidden = true;
+            this.pace.textContent = '';
         });
         app.on('scene', () => this.clear());
     }

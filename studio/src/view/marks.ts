@@ -35,23 +35,25 @@ export class Dots {
     constructor(
         colour: number,
         private readonly size: number,
-        rim = 0xffffff,
+        /** Seen through what lies before them. */
+        through = false,
     ) {
         const material = new THREE.RawShaderMaterial({
             glslVersion: THREE.GLSL3,
             vertexShader: dotVertex,
             fragmentShader: dotFragment,
+            depthTest: !through,
             uniforms: {
                 size: { value: size },
                 lift: { value: 0.004 },
                 plane: { value: new THREE.Vector4(0, 0, 0, 1) },
                 ink: { value: raw(colour) },
-                rim: { value: raw(rim) },
+                rim: { value: raw(0xffffff) },
             },
         });
         this.points = new THREE.Points(new THREE.BufferGeometry(), material);
         this.points.frustumCulled = false;
-        this.points.renderOrder = 3;
+        this.points.renderOrder = through ? 4 : 3;
         this.points.visible = false;
     }
 

@@ -57,7 +57,7 @@ export class ShapeView {
     private readonly obstacles: Obstacles;
     private readonly fixedDots = new Dots(colours.fixed, 7);
     private readonly rollerDots = new Dots(colours.roller, 7);
-    private readonly defectDots = new Dots(colours.defect, 12);
+    private readonly defectDots = new Dots(colours.defect, 12, true);
     readonly chosenDots = new Dots(colours.chosen, 6);
     private readonly loadArrows = new Arrows(colours.load);
     private readonly contactArrows = new Arrows(colours.contact, true); // they lie inside of bodies
