@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "failing_alloc.h"
+#include "mesh/winding.h"
 #include "surfaces.h"
 
 static const double zero[3] = {0, 0, 0};
@@ -361,6 +362,65 @@ static void distances_are_measured_on_the_whole_surface(void **state)
     free(s);
 }
 
+// The farthest that one surface is from another, at points of its triangles.
+static double farthest_from(const hk_mesh *from, const hk_mesh *to)
+{
+    enum { PARTS = 10 };
+    hk_winding_tree *tree;
+    int count;
+    const int32_t *triangles;
+    double most = 0;
+    assert_int_equal(hk_mesh_surface((hk_mesh *)to, &count, &triangles, NULL), HK_OK);
+    assert_int_equal(
+        hk_winding_tree_create(to->vertex_count, to->positions, count, triangles, 2, &tree), HK_OK);
+    assert_int_equal(hk_mesh_surface((hk_mesh *)from, &count, &triangles, NULL), HK_OK);
+    for (int t = 0; t < count; t++) {
+        const double *x[3];
+        for (int k = 0; k < 3; k++) x[k] = from->positions + 3 * (size_t)triangles[3 * t + k];
+        for (int i = 0; i <= PARTS; i++)
+            for (int j = 0; i + j <= PARTS; j++) {
+                double p[3];
+                for (int n = 0; n < 3; n++)
+                    p[n] =
+                        x[0][n] + (x[1][n] - x[0][n]) * i / PARTS + (x[2][n] - x[0][n]) * j / PARTS;
+                most = fmax(most, hk_winding_nearest(tree, p, INFINITY, NULL).distance);
+            }
+    }
+    hk_winding_tree_free(tree);
+    return most;
+}
+
+// Edges of the mesh that bridge a hollow are farther from the surface than the middles of their
+// triangles, and so are places of the surface between points that are looked at.
+static void distances_are_measured_between_points(void **state)
+{
+    (void)state;
+    surface *s = new_surface();
+    for (int kind = 0; kind < 2; kind++) {
+        hk_filling_def def = with_cells(kind == 0 ? 8 : 16);
+        hk_filling_report r;
+        memset(s, 0, sizeof *s);
+        if (kind == 0) {
+            add_box(s, zero, (double[3]){1, 1, 1});
+            turn(s);
+        } else {
+            add_sphere(s, zero, 1, 60, 1);
+            uint64_t seed = 1;
+            for (int v = 0; v < s->vertices; v++) {
+                double factor = 1 + 0.05 * (2 * surface_random(&seed) - 1);
+                for (int i = 0; i < 3; i++) s->x[v][i] *= factor;
+            }
+        }
+        hk_mesh *mesh = fill_surface(s, &def, &r), *given = surface_mesh(s);
+        double seen = fmax(farthest_from(mesh, given), farthest_from(given, mesh));
+        if (!(r.distance > seen - 0.06 * r.size && r.distance < seen + 0.06 * r.size))
+            fail_msg("%d: %g sizes, and %g were seen", kind, r.distance / r.size, seen / r.size);
+        hk_mesh_free(mesh);
+        hk_mesh_free(given);
+    }
+    free(s);
+}
+
 // ---------------------------------------------------------------- what cannot be filled
 
 static void assert_refused(const surface *s, const hk_filling_def *def, const char *text)
@@ -592,6 +652,7 @@ int main(void)
         cmocka_unit_test(noise),
         cmocka_unit_test(thin_ends_are_met),
         cmocka_unit_test(distances_are_measured_on_the_whole_surface),
+        cmocka_unit_test(distances_are_measured_between_points),
         cmocka_unit_test(lost_parts_cost_little),
         cmocka_unit_test(sheets_need_a_thickness),
         cmocka_unit_test(wrong_input_is_told),

@@ -28,6 +28,18 @@ static const char blocks[] =
     "  \"material\": {\"model\": \"neo_hookean\", \"young\": 1e5, \"poisson\": 0.4,"
     "   \"density\": 1000}}]}";
 
+// A ball presses on a block, and stops.
+static const char pressed[] =
+    "{\"time\": {\"step\": 0.01, \"steps\": 1}, \"contact\": {\"friction\": 0.4},"
+    " \"obstacles\": [{\"plane\": {\"point\": [0, 0, 0], \"normal\": [0, 1, 0]}},"
+    "  {\"sphere\": {\"center\": [0.1, 0.32, 0.1], \"radius\": 0.1},"
+    "   \"formula\": {\"y\": \"-0.3*min(t, 0.3)\"}}],"
+    " \"bodies\": [{\"name\": \"a\","
+    "  \"mesh\": {\"box\": {\"size\": [0.2, 0.2, 0.2], \"cells\": [3, 3, 3]}},"
+    "  \"transform\": {\"translate\": [0, 0.001, 0]},"
+    "  \"material\": {\"model\": \"neo_hookean\", \"young\": 1e5, \"poisson\": 0.4,"
+    "   \"density\": 1000}}]}";
+
 enum { MOST_SETS = 4 };
 typedef struct setup {
     const char *scene;
@@ -107,6 +119,32 @@ static bool goes_on_alike(const setup *s, const char *path, int *differs)
 }
 
 #define METHOD(name) "solver.method=" name
+
+// Whatever the step after which it is saved: what a step depends on may have been made by any of
+// those before it.
+static void every_step_can_be_the_last(void **state)
+{
+    (void)state;
+    static const setup all[] = {{pressed, 0, 40, {METHOD("newton")}},
+                                {pressed, 0, 40, {METHOD("vbd")}},
+                                {pressed, 0, 40, {METHOD("descent")}},
+                                {pressed, 0, 40, {METHOD("descent"), "solver.precision=double"}}};
+    const char *path = state_path();
+    for (size_t k = 0; k < sizeof all / sizeof all[0]; k++) {
+        hk_world *whole = make_world(&all[k]);
+        for (int n = 0; n < all[k].steps; n++) {
+            CHECK_OK(hk_world_save_state(whole, path));
+            hk_world *again = make_world(&all[k]);
+            CHECK_OK(hk_world_load_state(again, path));
+            take_steps(whole, 1);
+            take_steps(again, 1);
+            if (!same_state(whole, again)) fail_msg("%s: step %d", all[k].sets[0], n + 1);
+            hk_world_free(again);
+        }
+        hk_world_free(whole);
+    }
+    drop_folder(path);
+}
 #define COROTATED    "bodies.0.material.model=corotated"
 #define COROTATED_1  "bodies.1.material.model=corotated"
 #define PROJECTIVE   "bodies.0.material.model=projective"
@@ -500,6 +538,7 @@ int main(void)
         cmocka_unit_test(edits_come_along),
         cmocka_unit_test(edited_models_are_refused),
         cmocka_unit_test(damage_is_found),
+        cmocka_unit_test(every_step_can_be_the_last),
         cmocka_unit_test(other_models_are_refused),
         cmocka_unit_test(all_of_a_model_counts),
         cmocka_unit_test(bytes_of_the_caller_come_along),

@@ -14,19 +14,17 @@ static void detect_again(hk_contacts *c, double reach, hk_stream *stream)
     stream->status = hk_contacts_detect(c, reach);
 }
 
-// What is near is found again at the next centre.
+// What is near follows from the centre: energies may be told from it before there is another one.
 static void begin_touches(hk_contacts *c, size_t gaps, hk_stream *stream)
 {
     hk_touches *t = c->touches;
     t->near_count = 0;
     t->placed = t->blocks = false;
     t->kernels = NULL;
-    if (gaps != c->count || t->version != c->version) {
+    if (gaps != c->count || t->version != c->version)
         t->version = -1;
-        return;
-    }
-    stream->status = hk_reserve((void **)&t->touch, 0, sizeof *t->touch, &t->touch_capacity, gaps);
-    for (size_t k = 0; k < gaps && stream->status == HK_OK; k++) t->touch[k].firsts = 0;
+    else
+        stream->status = hk_touches_recall(c);
 }
 
 // The next centre tells gaps from those of the last one.

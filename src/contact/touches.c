@@ -285,6 +285,8 @@ void hk_touches_begin(hk_contacts *c)
 {
     c->touches->crowded = c->touches->ended = true;
     c->touches->found = c->touches->placed = false;
+    // A state that is read from a file has none of those of the solve before.
+    c->touches->blocks = false;
 }
 
 // From the beginning of the step to the centre.
@@ -350,6 +352,24 @@ static hk_status center(hk_contacts *c, const motions *m, double motion)
     t->version = c->version;
     t->centres++;
     return HK_OK;
+}
+
+hk_status hk_touches_recall(hk_contacts *c)
+{
+    hk_touches *t = c->touches;
+    size_t bytes = 3 * sizeof(double) * (size_t)c->point_count;
+    HK_TRY(reserve_list(c));
+    memcpy(c->aim, c->x, bytes);
+    memcpy(c->x, t->centre, bytes);
+    for (size_t k = 0; k < c->count; k++) {
+        t->touch[k].firsts = 0;
+        if (t->gap[k] < t->limit) t->gap[k] = measure(c, k);
+    }
+    memcpy(c->x, c->aim, bytes);
+    t->near_count = 0;
+    list_near(c);
+    HK_TRY(hk_touches_fill_uses(c, t->touch, sizeof *t->touch, t->near, t->near_count, &t->uses));
+    return hk_touches_list_candidates(c);
 }
 
 // The centre in the places' own numbers.

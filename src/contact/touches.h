@@ -154,6 +154,8 @@ void hk_touches_begin(hk_contacts *contacts);
 // Makes a state the centre. `motion`: by which points are expected to move, m. Where there is no
 // memory, contacts->status says so.
 void hk_touches_center(hk_contacts *contacts, const hk_places *x, double motion);
+// What is near the centre, from where that is and the gaps there, as a state in a file has them.
+hk_status hk_touches_recall(hk_contacts *contacts);
 // The energy at x, which is in the regions, J; +inf where there is no memory. What pushes there is
 // found anew unless x is so near to where it was found that the energy can be told from there. If x
 // is far from the centre, it becomes the centre.

@@ -140,15 +140,17 @@ bool hk_fill_tet_cosines(const double *a, const double *b, const double *c, cons
                          double cosines[6]);
 // False: no area.
 bool hk_fill_normal_of(const double *a, const double *b, const double *c, double unit[3]);
-// How far the border is from the middle p of a triangle of the mesh with this normal, m.
+// How far the border is from a point p of a triangle of the mesh with this normal, m.
 double hk_fill_border_distance(const hk_fill_solid *solid, const double p[3], const double n[3]);
-// Points of a triangle of the surface: number 0 is its middle.
+// Points of a triangle: number 0 is its middle.
 typedef struct hk_fill_grid {
     const double *corner[3];
     int parts, count;
 } hk_fill_grid;
 hk_fill_grid hk_fill_grid_of(const hk_fill_surface *surface, int triangle, double size);
 void hk_fill_grid_point(const hk_fill_grid *grid, int point, double p[3]);
+// Four times as many parts: for where the mesh is not near, and farther between the points.
+void hk_fill_grid_refine(hk_fill_grid *grid);
 // On which sides of a point of the surface with this normal the body is.
 enum { HK_FILL_BEHIND = 1, HK_FILL_BEFORE = 2 };
 uint8_t hk_fill_sides(const hk_fill_solid *solid, const double p[3], const double n[3]);

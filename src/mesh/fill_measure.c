@@ -96,15 +96,23 @@ static double border_along(const hk_fill_solid *s, const double p[3], double at_
     return far;
 }
 
-// How far the middle of a triangle of the mesh is from the border: from the nearest triangle of the
+// How far a point of a triangle of the mesh is from the border: from the nearest triangle of the
 // surface, or from a lid. That is looked for along the normal and 26 other directions, any of which
 // gives a bound. Its corners are on the border.
 double hk_fill_border_distance(const hk_fill_solid *s, const double p[3], const double n[3])
 {
+    const double close = 0.05 * s->size;
     double d = hk_winding_nearest(s->surface, p, INFINITY, NULL).distance;
     if (s->half_thickness > 0) return fabs(d - s->half_thickness);
-    if (!s->rim || d < 0.1 * s->size) return d;
-    double at_p = hk_fill_value(s, p), back[3] = {-n[0], -n[1], -n[2]};
+    if (!s->rim || d < 2 * close) return d;
+    double before[3], behind[3], back[3] = {-n[0], -n[1], -n[2]};
+    for (int i = 0; i < 3; i++) {
+        before[i] = p[i] + close * n[i];
+        behind[i] = p[i] - close * n[i];
+    }
+    // Most are on a lid, to within the bending of that.
+    if ((hk_fill_value(s, before) < 0) != (hk_fill_value(s, behind) < 0)) return close;
+    double at_p = hk_fill_value(s, p);
     d = border_along(s, p, at_p, n, d);
     d = border_along(s, p, at_p, back, d);
     for (int k = 0; k < 27 && d > 0.4 * s->size; k++) {
@@ -114,19 +122,61 @@ double hk_fill_border_distance(const hk_fill_solid *s, const double p[3], const 
     return d;
 }
 
+// What is nearer than the first, in sizes, is near enough; places are known to the second.
+static const double NEAR = 0.4, EXACT = 0.06;
+
+static double distance_of(const double a[3], const double b[3])
+{
+    double sum = 0;
+    for (int i = 0; i < 3; i++) sum += (a[i] - b[i]) * (a[i] - b[i]);
+    return sqrt(sum);
+}
+
+// Of a triangle of the mesh. Distances change by no more than one goes: where one may be far from
+// the middle it is looked at in four parts. Middles alone miss edges that bridge a hollow.
+static double farthest_of(const hk_fill_solid *s, const double *const corner[3], const double n[3])
+{
+    double middle[3], halves[3][3], radius = 0;
+    for (int i = 0; i < 3; i++) {
+        middle[i] = (corner[0][i] + corner[1][i] + corner[2][i]) / 3;
+        for (int k = 0; k < 3; k++) halves[k][i] = (corner[k][i] + corner[(k + 1) % 3][i]) / 2;
+    }
+    for (int k = 0; k < 3; k++) radius = fmax(radius, distance_of(middle, corner[k]));
+    double d = hk_fill_border_distance(s, middle, n);
+    if (d + radius <= NEAR * s->size || radius <= EXACT * s->size) return d;
+    const double *parts[4][3] = {{halves[0], halves[1], halves[2]},
+                                 {corner[0], halves[0], halves[2]},
+                                 {halves[0], corner[1], halves[1]},
+                                 {halves[2], halves[1], corner[2]}};
+    for (int k = 0; k < 4; k++) d = fmax(d, farthest_of(s, parts[k], n));
+    return d;
+}
+
+// Corners are on the border. Where the middles of the triangle and of its edges are near it, so is
+// all between them; edges are looked at from one of the triangles that they join.
+static double farthest_of_triangle(const hk_fill_solid *s, const hk_mesh *m, const int32_t v[3])
+{
+    const double *corner[3];
+    double n[3], p[3];
+    for (int k = 0; k < 3; k++) corner[k] = m->positions + 3 * (size_t)v[k];
+    if (!hk_fill_normal_of(corner[0], corner[1], corner[2], n)) return 0;
+    for (int i = 0; i < 3; i++) p[i] = (corner[0][i] + corner[1][i] + corner[2][i]) / 3;
+    double d = hk_fill_border_distance(s, p, n);
+    for (int k = 0; k < 3; k++) {
+        int next = (k + 1) % 3;
+        if (v[k] > v[next]) continue;
+        for (int i = 0; i < 3; i++) p[i] = (corner[k][i] + corner[next][i]) / 2;
+        d = fmax(d, hk_fill_border_distance(s, p, n));
+    }
+    return d <= (NEAR / 2) * s->size ? d : fmax(d, farthest_of(s, corner, n));
+}
+
 static double from_mesh(const hk_fill_solid *s, const hk_mesh *m)
 {
     double farthest = 0;
 #pragma omp parallel for schedule(dynamic, 256) num_threads(s->threads) reduction(max : farthest)
-    for (int t = 0; t < m->surface_count; t++) {
-        const int32_t *v = m->surface + 3 * (size_t)t;
-        const double *a = m->positions + 3 * (size_t)v[0], *b = m->positions + 3 * (size_t)v[1],
-                     *c = m->positions + 3 * (size_t)v[2];
-        double n[3], p[3];
-        if (!hk_fill_normal_of(a, b, c, n)) continue;
-        for (int i = 0; i < 3; i++) p[i] = (a[i] + b[i] + c[i]) / 3;
-        farthest = fmax(farthest, hk_fill_border_distance(s, p, n));
-    }
+    for (int t = 0; t < m->surface_count; t++)
+        farthest = fmax(farthest, farthest_of_triangle(s, m, m->surface + 3 * (size_t)t));
     return farthest;
 }
 
@@ -160,11 +210,12 @@ bool hk_fill_is_border(const hk_fill_solid *solid, const double p[3], const doub
     return is_border(hk_fill_sides(solid, p, n));
 }
 
+enum { MOST_PARTS = 1000 };
+
 // Points of a triangle, a lattice no farther apart than half a size with its corners and its
 // middle, all a little inside.
 hk_fill_grid hk_fill_grid_of(const hk_fill_surface *in, int t, double size)
 {
-    enum { MOST = 1000 };
     hk_fill_grid g = {0};
     double longest = 0;
     for (int k = 0; k < 3; k++)
@@ -177,9 +228,16 @@ hk_fill_grid hk_fill_grid_of(const hk_fill_surface *in, int t, double size)
         }
         longest = fmax(longest, sqrt(sum));
     }
-    g.parts = (int)fmin(fmax(1, ceil(2 * longest / size)), MOST);
+    g.parts = (int)fmin(fmax(1, ceil(2 * longest / size)), MOST_PARTS);
     g.count = (g.parts + 1) * (g.parts + 2) / 2 + 1;
     return g;
+}
+
+void hk_fill_grid_refine(hk_fill_grid *g)
+{
+    enum { CLOSER = 4 };
+    g->parts = hk_min_int(CLOSER * g->parts, MOST_PARTS);
+    g->count = (g->parts + 1) * (g->parts + 2) / 2 + 1;
 }
 
 void hk_fill_grid_point(const hk_fill_grid *g, int k, double p[3])
@@ -196,19 +254,19 @@ void hk_fill_grid_point(const hk_fill_grid *g, int k, double p[3])
     }
 }
 
-// Sides are asked for only where the mesh is not near. The middle stands for the area.
-static void look_at(const hk_fill_surface *in, const hk_fill_solid *s, const hk_winding_tree *tree,
-                    int t, far_side *found)
+// Sides are asked for only where the mesh is not near. The middle stands for the area. Returns the
+// greatest distance, whether that is of a border or not.
+static double look_at_points(const hk_fill_grid *g, const double n[3], const hk_fill_solid *s,
+                             const hk_winding_tree *tree, int count, far_side *found)
 {
-    double n[3], p[3];
-    if (!hk_fill_normal(in, t, n)) return;
-    hk_fill_grid g = hk_fill_grid_of(in, t, s->size);
     hk_nearest hint = {.triangle = -1};
-    int count = in->idle[t] ? 1 : g.count;
+    double most = 0;
     for (int k = 0; k < count; k++) {
-        hk_fill_grid_point(&g, k, p);
+        double p[3];
+        hk_fill_grid_point(g, k, p);
         hint = hk_winding_nearest(tree, p, INFINITY, hint.triangle < 0 ? NULL : &hint);
         double d = hint.distance;
+        most = fmax(most, d);
         if (d < s->size / 4 || (k > 0 && d <= found->farthest)) {
             found->farthest = fmax(found->farthest, d);
             continue;
@@ -218,10 +276,27 @@ static void look_at(const hk_fill_surface *in, const hk_fill_solid *s, const hk_
         if (k > 0) continue;
         found->inner += sides == (HK_FILL_BEHIND | HK_FILL_BEFORE);
         found->outer += sides == 0;
-        double area = hk_triangle_area(g.corner[0], g.corner[1], g.corner[2]);
+        double area = hk_triangle_area(g->corner[0], g->corner[1], g->corner[2]);
         if (is_border(sides) && d > s->size / 2) found->lost_area += area;
         if (sides == 0) found->idle_area += area;
     }
+    return most;
+}
+
+// Points half a size apart may have one between them that is a quarter farther: where they are not
+// near the mesh there is a second look, at points that lie closer.
+static void look_at(const hk_fill_surface *in, const hk_fill_solid *s, const hk_winding_tree *tree,
+                    int t, far_side *found)
+{
+    double n[3];
+    if (!hk_fill_normal(in, t, n)) return;
+    hk_fill_grid g = hk_fill_grid_of(in, t, s->size);
+    double most = look_at_points(&g, n, s, tree, in->idle[t] ? 1 : g.count, found);
+    if (in->idle[t] || most <= (NEAR / 2) * s->size) return;
+    far_side again = {.farthest = found->farthest};
+    hk_fill_grid_refine(&g);
+    look_at_points(&g, n, s, tree, g.count, &again);
+    found->farthest = again.farthest;
 }
 
 enum { RUN = 1024 };  // triangles that are summed up together, whatever the threads
