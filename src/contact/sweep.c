@@ -38,15 +38,13 @@ hk_status hk_sweep_create(hk_contacts *c, hk_sweep **sweep)
     s->base = HK_ZEROS(double, 3 * (size_t)c->body_points);
     s->found = HK_ZEROS(hk_sweep_found, c->threads);
     s->changed = HK_ZEROS(uint8_t, c->point_count);
-    s->loose = HK_ZEROS(uint8_t, c->point_count);
-    s->margin = HK_ZEROS(double, c->point_count);
-    s->wider = HK_ZEROS(double, c->body_points);
+    s->arrival = HK_ZEROS(hk_sweep_arrival, c->point_count);
+    s->shortened = HK_ZEROS(uint8_t, c->body_points);
+    s->ahead = HK_ZEROS(double, c->body_points);
+    s->margin = 0.5 * c->settings->distance;
     s->changing = HK_ZEROS(uint8_t, c->body_points);
-    s->parent = HK_ARRAY(int32_t, bodies + 1);
-    s->part = HK_ARRAY(double, bodies + 1);
     bool complete = s->bodies && s->obstacle_box && s->driven && s->end && s->base && s->found &&
-                    s->changed && s->parent && s->part && s->loose && s->margin && s->wider &&
-                    s->changing;
+                    s->changed && s->arrival && s->ahead && s->shortened && s->changing;
     hk_status status = complete ? hk_patches_create(c, &s->patches) : HK_NO_MEMORY;
     if (status == HK_OK) find_runs(s);
     if (status == HK_OK) status = hk_sweep_list_beside(s);
@@ -69,7 +67,10 @@ hk_status hk_sweep_create(hk_contacts *c, hk_sweep **sweep)
 void hk_sweep_free(hk_sweep *s)
 {
     if (!s) return;
-    for (int b = 0; s->bodies && b < s->body_count; b++) hk_free(s->bodies[b].self);
+    for (int b = 0; s->bodies && b < s->body_count; b++) {
+        hk_free(s->bodies[b].self);
+        hk_free(s->bodies[b].own);
+    }
     for (int k = 0; s->found && k < s->contacts->threads; k++) hk_free(s->found[k].list);
     hk_patches_free(s->patches);
     hk_free(s->bodies);
@@ -88,16 +89,13 @@ void hk_sweep_free(hk_sweep *s)
     hk_free(s->slab);
     hk_free(s->drift);
     hk_free(s->tasks);
-    hk_free(s->former);
     hk_free(s->found);
     hk_free(s->pairs);
     hk_free(s->changed);
-    hk_free(s->loose);
-    hk_free(s->margin);
-    hk_free(s->wider);
+    hk_free(s->arrival);
+    hk_free(s->ahead);
+    hk_free(s->shortened);
     hk_free(s->changing);
-    hk_free(s->parent);
-    hk_free(s->part);
     hk_free(s);
 }
 
@@ -154,15 +152,6 @@ void hk_sweep_take(hk_sweep *s, const double *x)
 
 // ---------------------------------------------------------------- boxes
 
-// What the move of a point may change by, m; without a guard how far ahead contacts are looked for.
-static double margin_of(const hk_sweep *s, bool guard, int32_t p)
-{
-    const hk_contacts *c = s->contacts;
-    const double *move = c->move + 3 * (size_t)p;
-    if (guard) return hk_sweep_margin_of(s, p, move);
-    return 0.5 * HK_SWEEP_AHEAD * c->settings->distance + hk_sweep_driven(c, p);
-}
-
 // The box of all ways of a body, and their mean.
 static void find_body_box(hk_sweep *s, int b, bool guard)
 {
@@ -178,8 +167,8 @@ static void find_body_box(hk_sweep *s, int b, bool guard)
             if (high > all.high[i]) all.high[i] = high;
             sum[i] += move[i];
         }
-        s->margin[p] = margin_of(s, guard, p);
-        if (s->margin[p] > margin) margin = s->margin[p];
+        s->ahead[p] = guard ? s->margin : HK_SWEEP_AHEAD * s->margin + hk_sweep_driven(c, p);
+        if (s->ahead[p] > margin) margin = s->ahead[p];
     }
     margin += hk_contact_radius(c->settings, b);
     for (int i = 0; i < 3; i++) {
@@ -191,22 +180,18 @@ static void find_body_box(hk_sweep *s, int b, bool guard)
 }
 
 // Boxes of points as someone sees them who goes the mean way of the body.
-static void find_point_boxes(hk_sweep *s, int b, bool guard)
+static void find_point_boxes(hk_sweep *s, int b)
 {
     const hk_contacts *c = s->contacts;
     const hk_sweep_body *body = &s->bodies[b];
     double radius = hk_contact_radius(c->settings, b);
     for (int p = body->points[0]; p < body->points[1]; p++) {
         const double *x = c->x + 3 * (size_t)p, *move = c->move + 3 * (size_t)p;
-        double thick = s->margin[p] + radius, low[3], high[3];
+        double thick = s->ahead[p] + radius, low[3], high[3];
         for (int i = 0; i < 3; i++) {
             double to = x[i] + move[i] - body->mean[i];
             low[i] = (to < x[i] ? to : x[i]) - thick;
             high[i] = (to < x[i] ? x[i] : to) + thick;
-        }
-        for (int i = 0; i < 3 && guard && s->loose[p]; i++) {
-            low[i] = fmin(low[i], x[i] - body->mean[i] - thick);
-            high[i] = fmax(high[i], x[i] - body->mean[i] + thick);
         }
         s->patches->point[p] = hk_patch_round(low, high);
     }
@@ -237,7 +222,7 @@ static const hk_box *box_of(const hk_sweep *s, int side)
     return side < s->body_count ? &s->bodies[side].box : &s->obstacle_box[side - s->body_count];
 }
 
-// Nodes with points that have other margins.
+// Nodes with points that have other ways.
 static void mark_nodes(hk_sweep *s, int b)
 {
     const hk_patches *p = s->patches;
@@ -255,13 +240,12 @@ static void mark_nodes(hk_sweep *s, int b)
 }
 
 // Boxes of nodes, and the longest ways of patches.
-static void refit(hk_sweep *s, int b, bool guard)
+static void refit(hk_sweep *s, int b)
 {
     const hk_contacts *c = s->contacts;
     const hk_patches *p = s->patches;
     const hk_sweep_body *body = &s->bodies[b];
-    double mean = closest_dot(body->mean, body->mean);
-    find_point_boxes(s, b, guard);
+    find_point_boxes(s, b);
     hk_patches_refit(s->patches, b);
     hk_sweep_find_slabs(s, b);
     for (int k = body->patches[0]; k < body->patches[1]; k++) {
@@ -270,9 +254,8 @@ static void refit(hk_sweep *s, int b, bool guard)
         for (int i = patch->corners[0]; i < patch->corners[1]; i++) {
             double d[3];
             closest_minus(c->move + 3 * (size_t)p->corners[i], body->mean, d);
-            double square = closest_dot(d, d), each = s->margin[p->corners[i]];
+            double square = closest_dot(d, d), each = s->ahead[p->corners[i]];
             if (square > longest) longest = square;
-            if (guard && s->loose[p->corners[i]] && mean > longest) longest = mean;
             if (each > margin) margin = each;
         }
         s->patch_way[k] = sqrt(longest);
@@ -308,19 +291,6 @@ static bool is_near_plane(const hk_sweep *s, const hk_box *box, int obstacle)
     return height_of(box, point, normal) <= s->driven[obstacle] + s->contacts->settings->distance;
 }
 
-// Tasks are in the order of their sides. Whether it was there at the search before: `at` goes
-// through the tasks of then.
-static bool was_listed(const hk_sweep *s, int a, int b, size_t *at)
-{
-    while (*at < s->former_count) {
-        const int32_t *side = s->former[*at].sides;
-        if (side[0] == a && side[1] == b) return true;
-        if (side[0] > a || (side[0] == a && side[1] > b)) return false;
-        ++*at;
-    }
-    return false;
-}
-
 static bool meets(const hk_sweep *s, int a, int b)
 {
     const hk_contacts *c = s->contacts;
@@ -330,31 +300,17 @@ static bool meets(const hk_sweep *s, int a, int b)
     return near && hk_contact_touches(c->settings, a, b);
 }
 
-static void keep_tasks(hk_sweep *s)
-{
-    hk_sweep_task *tasks = s->tasks;
-    size_t room = s->task_room;
-    s->tasks = s->former;
-    s->task_room = s->former_room;
-    s->former = tasks;
-    s->former_room = room;
-    s->former_count = s->task_count;
-    s->task_count = 0;
-}
-
 static hk_status list_tasks(hk_sweep *s, hk_sweep_aim aim)
 {
-    size_t at = 0;
-    keep_tasks(s);
+    s->task_count = 0;
     for (int a = 0; a < s->body_count; a++) {
         if (s->bodies[a].points[1] == s->bodies[a].points[0]) continue;
         for (int b = a + 1; b < s->body_count + s->obstacle_count; b++) {
-            if (!meets(s, a, b)) continue;
-            HK_TRY(add_task(s, a, b));
-            hk_sweep_task *task = &s->tasks[s->task_count - 1];
-            bool known = aim == HK_SWEEP_AGAIN && was_listed(s, a, b, &at);
             bool stale = s->bodies[a].stale || (b < s->body_count && s->bodies[b].stale);
-            task->part = !known ? HK_SWEEP_ALL : stale ? HK_SWEEP_LOOSE : HK_SWEEP_NONE;
+            if ((aim == HK_SWEEP_AGAIN && !stale) || !meets(s, a, b)) continue;
+            HK_TRY(add_task(s, a, b));
+            s->tasks[s->task_count - 1].part =
+                aim == HK_SWEEP_AGAIN ? HK_SWEEP_CHANGED : HK_SWEEP_ALL;
         }
     }
     return HK_OK;
@@ -362,7 +318,7 @@ static hk_status list_tasks(hk_sweep *s, hk_sweep_aim aim)
 
 // ---------------------------------------------------------------- pairs
 
-static hk_status search_plane(const hk_sweep *s, int b, int side, bool guard, bool loose,
+static hk_status search_plane(const hk_sweep *s, int b, int side, bool guard, bool changed,
                               hk_sweep_found *f)
 {
     const hk_contacts *c = s->contacts;
@@ -376,13 +332,12 @@ static hk_status search_plane(const hk_sweep *s, int b, int side, bool guard, bo
     HK_TRY(hk_reserve((void **)&f->list, f->count, sizeof *f->list, &f->room, most));
     for (int p = body->points[0]; p < body->points[1]; p++) {
         double d[3];
-        if (loose && !s->changing[p]) continue;
+        if (changed && !s->changing[p]) continue;
         closest_minus(c->x + 3 * (size_t)p, point, d);
         double gap = closest_dot(normal, d) - radius;
         double down = -closest_dot(normal, c->move + 3 * (size_t)p);
         if (!guard && gap - down >= HK_SWEEP_AHEAD * c->settings->distance + driven) continue;
-        if (guard && s->loose[p]) down = fmax(down, 0);
-        if (guard && down + s->margin[p] <= hk_sweep_room(gap, c->settings->distance)) continue;
+        if (guard && down <= hk_sweep_room(gap, c->settings->distance)) continue;
         hk_sweep_pair *pair = &f->list[f->count++];
         pair->way = (hk_way_pair){.point = {p, plane, plane + 1, plane + 1},
                                   .kind = HK_VERTEX_PLANE,
@@ -391,6 +346,9 @@ static hk_status search_plane(const hk_sweep *s, int b, int side, bool guard, bo
         pair->sides[1] = side;
         pair->width = c->settings->distance;
         hk_sweep_measure(c, pair);
+        pair->nearer = fmax(0, down);
+        double floor = 0.5 * fmin(gap, c->settings->distance);
+        pair->time = down > gap - floor ? fmax(0, gap - floor) / down : 1;
     }
     return HK_OK;
 }
@@ -421,14 +379,13 @@ static hk_status do_task(hk_sweep *s, bool guard, hk_sweep_task *task, int threa
     hk_sweep_search search = {.sweep = s, .found = &s->found[thread], .guard = guard};
     int a = task->sides[0], b = task->sides[1];
     bool plane = b >= s->body_count && s->contacts->plane_of[b - s->body_count] >= 0;
-    bool loose = task->part == HK_SWEEP_LOOSE;
+    bool changed = task->part == HK_SWEEP_CHANGED;
     task->found = thread;
     task->first = search.found->count;
     task->count = 0;
-    if (task->part == HK_SWEEP_NONE) return HK_OK;
     find_more(s, a, b, &search);
-    HK_TRY(plane ? search_plane(s, a, b, guard, loose, search.found)
-                 : hk_patches_meet(s->patches, a, b, &search.more, loose ? s->stale : NULL,
+    HK_TRY(plane ? search_plane(s, a, b, guard, changed, search.found)
+                 : hk_patches_meet(s->patches, a, b, &search.more, changed ? s->stale : NULL,
                                    hk_sweep_search_patches, &search));
     task->count = search.found->count - task->first;
     return HK_OK;
@@ -500,7 +457,7 @@ static hk_status refit_body(hk_sweep *s, int b, void *context)
 {
     hk_sweep_aim aim = *(const hk_sweep_aim *)context;
     if (!s->changed[b]) return HK_OK;
-    if (s->bodies[b].stale || !s->bodies[b].fitted) refit(s, b, aim != HK_SWEEP_FORCES);
+    if (s->bodies[b].stale || !s->bodies[b].fitted) refit(s, b);
     if (aim == HK_SWEEP_AGAIN) mark_nodes(s, b);
     s->bodies[b].fitted = true;
     return HK_OK;
@@ -529,20 +486,8 @@ hk_status hk_sweep_search_ways(hk_sweep *s, hk_sweep_aim aim)
     if (mark_bodies(s, s->changed)) HK_TRY(hk_sweep_each_body(s, refit_body, &aim));
     if (aim != HK_SWEEP_AGAIN) s->count = 0;
     HK_TRY(do_tasks(s, aim != HK_SWEEP_FORCES));
-    for (int b = 0; b < s->body_count && aim == HK_SWEEP_AGAIN; b++) {
-        for (int p = s->bodies[b].points[0]; p < s->bodies[b].points[1] && s->bodies[b].stale; p++)
-            s->loose[p] = s->loose[p] != 0;
-        s->bodies[b].stale = false;
-    }
+    for (int b = 0; b < s->body_count; b++) s->bodies[b].stale = false;
     return HK_OK;
-}
-
-void hk_sweep_remember(hk_sweep *s, hk_stream *stream)
-{
-    const hk_contacts *c = s->contacts;
-    hk_stream_expect(stream, c->point_count);
-    hk_stream_bytes(stream, s->loose, sizeof *s->loose * (size_t)c->point_count);
-    hk_stream_bytes(stream, s->wider, sizeof *s->wider * (size_t)c->body_points);
 }
 
 static hk_status take_moves(hk_sweep *s, int b, void *context)
@@ -572,6 +517,7 @@ hk_status hk_sweep_find(hk_sweep *s, const double *to)
     }
     HK_TRY(hk_sweep_search_ways(s, HK_SWEEP_FORCES));
     HK_TRY(hk_sweep_add_selves(s));
+    hk_sweep_drop_late(s);
     c->detect_s += hk_now() - start;
     return HK_OK;
 }

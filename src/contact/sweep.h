@@ -11,7 +11,6 @@
 #define HK_SWEEP_H
 
 #include "contact/contacts.h"
-#include "core/stream.h"
 
 typedef struct hk_sweep hk_sweep;
 
@@ -22,6 +21,10 @@ typedef struct hk_sweep_pair {
     double c[4];      // of the closest points …
     double n[3];      // … from the second to the first, unit
     double distance;  // m, between them; the gap is less by the thickness
+    // Of those that are searched for forces: when on the way they meet, or 1, with closest points
+    // and normal as they are then, the distance along that normal where the way begins, and by how
+    // much it shrinks on all of the way, m.
+    double time, nearer;
 } hk_sweep_pair;
 
 hk_status hk_sweep_create(hk_contacts *contacts, hk_sweep **sweep);
@@ -31,12 +34,12 @@ void hk_sweep_take(hk_sweep *sweep, const double *x);
 // The pairs on ways from there to about `to`.
 hk_status hk_sweep_find(hk_sweep *sweep, const double *to);
 const hk_sweep_pair *hk_sweep_pairs(const hk_sweep *sweep, size_t *count);
+// Where on ways from contacts->x by `move` a pair meets, or how near it is at the end (time, c, n,
+// distance, nearer); false: it does not come nearer than the part `ahead` of the width.
+bool hk_sweep_meet(const hk_contacts *contacts, const double move[4][3], double ahead,
+                   hk_sweep_pair *pair);
 // Closest points of a pair at contacts->x; false: they coincide.
 bool hk_sweep_measure(const hk_contacts *contacts, hk_sweep_pair *pair);
-// Takes x towards `to`, each vertex as far as it may go by itself, within the margins of the ways
-// that pairs were found for.
+// Takes x towards `to`, each vertex as far as it may go by itself.
 hk_status hk_sweep_walk(hk_sweep *sweep, double *x, const double *to);
-// What searches learned of the margins that points need, for states in files.
-void hk_sweep_remember(hk_sweep *sweep, hk_stream *stream);
-
 #endif

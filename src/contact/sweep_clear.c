@@ -296,7 +296,7 @@ static hk_status search_beside(hk_sweep *s, hk_sweep_body *body, double edge, hk
         for (size_t k = s->beside_start[a]; k < s->beside_start[a + 1]; k++)
             HK_TRY(search_two(s, k, a, edge, own));
     body->cleared = true;
-    body->passes = !own->found;
+    body->passes = own->guard;
     return HK_OK;
 }
 
@@ -304,9 +304,8 @@ void hk_sweep_pass(hk_sweep *s, hk_sweep_body *body)
 {
     if (!body->passes) return;
     body->passes = false;
-    for (size_t k = s->beside_start[body->patches[0]];
-         k < s->beside_start[body->patches[1]] && body->slow > 0; k++) {
-        double clear = (double)s->clear[k] - body->slow * (double)s->passed[k];
+    for (size_t k = s->beside_start[body->patches[0]]; k < s->beside_start[body->patches[1]]; k++) {
+        double clear = (double)s->clear[k] - (double)s->passed[k];
         s->clear[k] = hk_round_down(fmax(0, clear));
         s->fresh[k] = 0;
     }

@@ -172,32 +172,14 @@ static void fill_own(const hk_contacts *c, hk_sweep_pair *pair)
     pair->width = fmin(pair->width, 0.5 * (apart - pair->way.thickness));
 }
 
-// What the moves of its two sides may change by, m.
-static double margin_of(const hk_sweep *s, const hk_sweep_pair *pair)
-{
-    double largest[2] = {0, 0};
-    for (int v = 0; v < 4; v++) {
-        int side = v >= hk_pair_firsts(pair->way.kind);
-        largest[side] = fmax(largest[side], s->margin[pair->way.point[v]]);
-    }
-    return largest[0] + largest[1];
-}
-
 // Whether it is one that is searched for: one that comes nearer than contacts are looked after, or
 // one that may come too near.
-static bool counts(const hk_sweep_search *search, const hk_sweep_pair *pair)
+static bool counts(const hk_sweep_search *search, hk_sweep_pair *pair)
 {
-    const hk_contacts *c = search->sweep->contacts;
     if (search->near > 0) return true;
     if (search->guard)
-        return !hk_sweep_is_safe(search->sweep, pair, true, margin_of(search->sweep, pair));
-    double gap = pair->distance - pair->way.thickness;
-    for (int v = 0; v < 4; v++) {
-        int32_t p = pair->way.point[v];
-        gap += pair->c[v] * closest_dot(pair->n, c->move + 3 * (size_t)p);
-        gap -= fabs(pair->c[v]) * hk_sweep_driven(c, p);
-    }
-    return gap < HK_SWEEP_AHEAD * pair->width;
+        return !hk_sweep_is_safe(search->sweep, pair, 0) && !hk_sweep_passes(search->sweep, pair);
+    return hk_sweep_is_met(search->sweep, pair);
 }
 
 static hk_status add(hk_sweep_search *search, hk_pair_kind kind, const int32_t point[4],
@@ -310,7 +292,7 @@ hk_status hk_sweep_search_patches(void *context, int32_t a, int32_t b)
     return try_patches(s, a, b, search->near > 0 ? NULL : &search->more, add_within, &r);
 }
 
-// ---------------------------------------------------------------- how far a body may go
+// ---------------------------------------------------------------- a body and itself
 
 // No two corners come nearer to each other than by the difference of their ways.
 static double closing(const hk_contacts *c, hk_pair_kind kind, const int32_t point[4])
@@ -334,28 +316,14 @@ static hk_status try_own(void *context, hk_pair_kind kind, const int32_t point[4
     double thickness = 2 * hk_contact_radius(c->settings, c->side[point[0]]);
     double reach = closing(c, kind, point) / HK_GAP_TO_CLOSE + thickness + own->margin +
                    HK_SWEEP_LEFT * c->settings->distance;
-    if (own->found) {
-        hk_sweep_search search = {.sweep = own->sweep, .found = own->found};
-        size_t before = own->found->count;
-        search.near = reach;
-        HK_TRY(add(&search, kind, point, reach));
-        if (own->found->count > before &&
-            hk_sweep_is_safe(own->sweep, &own->found->list[before], false, own->margin))
-            own->found->count = before;
-        return HK_OK;
-    }
-    double x[4][3], w[3], weight[4];
-    hk_contact_corners(c->x, point, x);
-    if (is_far(kind, (const double(*)[3])x, reach)) return HK_OK;
-    quick_closest(kind, (const double(*)[3])x, weight, w);
-    if (closest_dot(w, w) > reach * reach) return HK_OK;
-    hk_sweep_pair pair = {.way = {.kind = kind, .thickness = thickness},
-                          .width = c->settings->distance};
-    memcpy(pair.way.point, point, sizeof pair.way.point);
-    if (hk_sweep_fraction(own->sweep, &pair, own->fraction) >= own->fraction) return HK_OK;
-    fill_own(c, &pair);
-    if (!(pair.width > 0)) return HK_OK;  // they coincide at rest
-    own->fraction = hk_sweep_fraction(own->sweep, &pair, own->fraction);
+    hk_sweep_search search = {.sweep = own->sweep, .found = own->found, .near = reach};
+    size_t before = own->found->count;
+    HK_TRY(add(&search, kind, point, reach));
+    if (own->found->count == before) return HK_OK;
+    const hk_sweep_pair *pair = &own->found->list[before];
+    if (hk_sweep_is_safe(own->sweep, pair, own->margin) ||
+        (own->guard && hk_sweep_passes(own->sweep, pair)))
+        own->found->count = before;
     return HK_OK;
 }
 

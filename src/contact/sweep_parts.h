@@ -14,11 +14,11 @@
 typedef struct hk_sweep_body {
     int points[2];  // run of them
     hk_box box;
-    double slow;   // part of its way that all of it goes
-    bool stale;    // some of its points have other margins than they were searched with
-    bool fitted;   // the boxes of its patches are those of the search
-    bool turned;   // the normals of its patches are those of where it is
-    bool touches;  // itself
+    bool stale;     // some of its points have other ways than were searched
+    bool unproven;  // … and were searched for what it does to itself
+    bool fitted;    // the boxes of its patches are those of the search
+    bool turned;    // the normals of its patches are those of where it is
+    bool touches;   // itself
     // ---- of its own pairs (sweep_self.c)
     double near;  // m, they are listed up to here; 0: there is no list
     hk_sweep_pair *self;
@@ -31,7 +31,9 @@ typedef struct hk_sweep_body {
     // What is between its patches (sweep_clear.c) is known where it is, or in the shape of the
     // list.
     bool cleared, based;
-    bool passes;  // its way takes something of that
+    bool passes;                // its way takes something of that
+    struct hk_sweep_pair *own;  // those that come too near to each other
+    size_t own_count, own_room;
 } hk_sweep_body;
 
 typedef struct hk_sweep_drift {  // how a patch moves (sweep_clear.c)
@@ -45,14 +47,17 @@ typedef struct hk_sweep_slab {
     float normal[3], low, high;
 } hk_sweep_slab;
 
+typedef struct hk_sweep_arrival {
+    double time, nearer;
+} hk_sweep_arrival;
+
 typedef struct hk_sweep_found {
     hk_sweep_pair *list;
     size_t count, room;
 } hk_sweep_found;
 
-// What of two sides is searched: nothing, what points with other margins than before may come into
-// the way of, or all.
-typedef enum hk_sweep_part { HK_SWEEP_NONE, HK_SWEEP_LOOSE, HK_SWEEP_ALL } hk_sweep_part;
+// What of two sides is searched: all, or what points that were shortened may come into the way of.
+typedef enum hk_sweep_part { HK_SWEEP_ALL, HK_SWEEP_CHANGED } hk_sweep_part;
 typedef struct hk_sweep_task {  // two sides, and where their pairs are
     int32_t sides[2], found;
     hk_sweep_part part;
@@ -66,10 +71,10 @@ struct hk_sweep {
     hk_sweep_body *bodies;
     hk_box *obstacle_box;  // [obstacle_count]
     double *driven;        // [obstacle_count] m, what they have gone since the step began
-    double *margin;        // [point_count] m, what moves may change by; of obstacles 0
-    double *wider;         // [body_points] m, margins that were not enough are wider by that
-    uint8_t *loose;        // [body_points] points that may stay where they are; 2: since now
-    uint8_t *changing;     // [body_points] points with other margins than they were searched with
+    double margin;         // m, around ways of points of bodies …
+    double *ahead;         // [body_points] m, … of each, with what obstacles drive
+    uint8_t *shortened;    // [body_points] points that the guard stops
+    uint8_t *changing;     // [body_points] points with other ways than were searched
     double tilting;        // m²: below this product of gap and distance rounding tilts normals
     hk_sweep_slab *slab;   // [patches]
     double *patch_way, *patch_margin;  // [patches] m, the longest less the mean way of the body
@@ -80,18 +85,15 @@ struct hk_sweep {
     float *clear;           // m, what surely is between them
     uint8_t *fresh;         // that was measured where the body is
     float *passed;          // m, what the way that was searched takes of it
-    uint8_t *stale;         // [nodes of patches] it has points with other margins
+    uint8_t *stale;         // [nodes of patches] it has points with other ways
     hk_sweep_drift *drift;  // [patches]
     hk_sweep_task *tasks;
     size_t task_count, task_room;
-    hk_sweep_task *former;  // of the search before
-    size_t former_count, former_room;
     hk_sweep_found *found;  // [threads]
     hk_sweep_pair *pairs;
     size_t count, room;
+    hk_sweep_arrival *arrival;  // [point_count] workspace of sweep_follow.c
     uint8_t *changed;  // [point_count] the round in which the way of a point last was shortened
-    int32_t *parent;   // [body_count] of bodies that hang together
-    double *part;      // [body_count] of the ways of these
 };
 
 #define HK_BOX_OF_NOTHING                   \
@@ -122,16 +124,15 @@ static inline bool hk_box_overlap(const hk_box *a, const hk_box *b)
 // For every body, by all threads where there are many.
 typedef hk_status hk_sweep_body_fn(hk_sweep *s, int body, void *context);
 hk_status hk_sweep_each_body(hk_sweep *s, hk_sweep_body_fn *each, void *context);
-// Pairs on the ways by c->move, into the list: those that need forces; those that are a matter for
-// the guard; or, beside the latter, those that points with other margins may come into the way of.
-// Those of one body are not among them.
+// Pairs on the ways by c->move, into the list: those that need forces; those that come too near;
+// or, beside these, those that do so by what was shortened. Those of one body are not among them.
 typedef enum hk_sweep_aim { HK_SWEEP_FORCES, HK_SWEEP_GUARD, HK_SWEEP_AGAIN } hk_sweep_aim;
 hk_status hk_sweep_search_ways(hk_sweep *s, hk_sweep_aim aim);
 
 // ---- sweep_pairs.c
 // What of two patches is near, into a list: pairs that c->move brings nearer than HK_SWEEP_AHEAD of
-// the width of contacts; or (guard) that it may bring too near while moves change by their margins;
-// or pairs of one body as it stands that are nearer than `near`.
+// the width of contacts; or (guard) too near; or pairs of one body as it stands that are nearer
+// than `near`.
 #define HK_SWEEP_AHEAD 1.4
 typedef struct hk_sweep_search {
     const hk_sweep *sweep;
@@ -144,52 +145,46 @@ typedef struct hk_sweep_search {
     double apart, thickness;
 } hk_sweep_search;
 hk_status hk_sweep_search_patches(void *search, int32_t first, int32_t second);
-// Pairs of two patches of one body that contacts->move brings together: the least fraction of it
-// that leaves them apart; or those that come nearer than `margin`, m, into a list.
+// Pairs of two patches of one body that contacts->move brings too near to each other, or (not for
+// the guard) nearer than `margin`, m, beside that, into a list.
 typedef struct hk_sweep_own {
     const hk_sweep *sweep;
-    double fraction;
-    hk_sweep_found *found;  // NULL: the fraction is asked for
+    hk_sweep_found *found;
     double margin;
+    bool guard;
 } hk_sweep_own;
 hk_status hk_sweep_own_patches(void *own, int32_t first, int32_t second);
 
 // Of patches of a body or an obstacle whose points have their boxes.
 void hk_sweep_find_slabs(hk_sweep *s, int side);
 
+// ---- sweep_follow.c
+// Whether c->move leaves a pair what has to be left of its gap, wherever it slides.
+bool hk_sweep_passes(const hk_sweep *s, const hk_sweep_pair *pair);
+// Leaves out of the list what is met by parts that met something else before.
+void hk_sweep_drop_late(hk_sweep *s);
+
 // ---- sweep_self.c
 // Before a step by c->move: a list of the body's own pairs where one will do.
 hk_status hk_sweep_cover_self(hk_sweep *s, int body);
-// Those of all bodies whose ways may cross, to the list.
+// Those of all bodies that need forces, to the list.
 hk_status hk_sweep_add_selves(hk_sweep *s);
-// The part of its ways by c->move on which a body does not come in its own way; ways are at most
-// `off` other than they were.
-hk_status hk_sweep_fraction_of_self(hk_sweep *s, int body, double off, double *least);
+// Those that c->move brings too near, to body->own; ways are at most `off` other than they were.
+hk_status hk_sweep_find_own(hk_sweep *s, int body, double off);
 
 // ---- sweep_clear.c
 hk_status hk_sweep_list_beside(hk_sweep *s);
 // Takes as much from what is between patches of a body.
 void hk_sweep_lessen_clear(hk_sweep *s, const hk_sweep_body *body, double by);
-// A body has gone the part body->slow of the way that was searched last.
+// A body has gone the way that was searched last.
 void hk_sweep_pass(hk_sweep *s, hk_sweep_body *body);
 // Pairs of a body that c->move brings together, whatever it does.
 hk_status hk_sweep_search_own(hk_sweep *s, int body, hk_sweep_own *own);
 
 // ---- sweep_shorten.c
-// The part of c->move, at most `most`, that leaves a pair apart.
-double hk_sweep_fraction(const hk_sweep *s, const hk_sweep_pair *pair, double most);
-// Shortens moves of points until no pair of the list comes too near; false: some have left the
-// margins that pairs were searched for, and have other ones now. On trial they lose no more than
-// leads towards others.
-bool hk_sweep_shorten(hk_sweep *s, bool trial);
-
-// The guard may leave a loose point anywhere on its way, and may change that by a margin, m, as it
-// may change the ends of all ways.
-static inline double hk_sweep_margin_of(const hk_sweep *s, int32_t p, const double *move)
-{
-    double distance = s->contacts->settings->distance;
-    return s->wider[p] + 0.5 * distance + 0.05 * sqrt(closest_dot(move, move));
-}
+// Shortens moves of points until no pair of the list comes too near; those from `fresh` on have not
+// been looked at. With `all` points that come too near stay where they are.
+void hk_sweep_shorten(hk_sweep *s, size_t fresh, bool all);
 
 // What moves may take of a gap. Every step would take a part of what the steps before have left,
 // down to where rounding decides: so a part of the width is left for good.
@@ -210,10 +205,9 @@ static inline double hk_sweep_driven(const hk_contacts *c, int32_t p)
     return sqrt(closest_dot(d, d));
 }
 
-// Whether a pair is so far apart that c->move cannot bring it too near, or, while loose points may
-// stay behind, nearer than `margin`. (Where rounding tilts the normal, slabs have to tell.)
-static inline bool hk_sweep_is_safe(const hk_sweep *s, const hk_sweep_pair *k, bool loose,
-                                    double margin)
+// Whether a pair is so far apart that c->move cannot bring it too near, or nearer than `margin`
+// beside that. (Where rounding tilts the normal, slabs have to tell.)
+static inline bool hk_sweep_is_safe(const hk_sweep *s, const hk_sweep_pair *k, double margin)
 {
     const hk_contacts *c = s->contacts;
     int firsts = hk_pair_firsts(k->way.kind);
@@ -222,12 +216,31 @@ static inline bool hk_sweep_is_safe(const hk_sweep *s, const hk_sweep_pair *k, b
         double along = closest_dot(k->n, c->move + 3 * (size_t)k->way.point[v]);
         int side = v >= firsts;
         if (!side) along = -along;
-        if (loose && along < 0 && s->loose[k->way.point[v]]) along = 0;
         if (along > speed[side]) speed[side] = along;
     }
     double gap = k->distance - k->way.thickness;
     return speed[0] + speed[1] <= hk_sweep_room(gap, k->width) - margin &&
            gap * k->distance > s->tilting;
+}
+
+// Whether c->move brings a pair that hk_sweep_measure has measured together, or near; if so, where.
+static inline bool hk_sweep_is_met(const hk_sweep *s, hk_sweep_pair *k)
+{
+    const hk_contacts *c = s->contacts;
+    int firsts = hk_pair_firsts(k->way.kind);
+    double move[4][3], speed[2] = {-INFINITY, -INFINITY}, driven = 0;
+    hk_contact_corners(c->move, k->way.point, move);
+    for (int v = 0; v < 4; v++) {
+        double along = closest_dot(k->n, move[v]);
+        int side = v >= firsts;
+        if (!side) along = -along;
+        if (along > speed[side]) speed[side] = along;
+        driven = fmax(driven, hk_sweep_driven(c, k->way.point[v]));
+    }
+    // The slab between the closest points may do.
+    if (k->distance - k->way.thickness - speed[0] - speed[1] >= HK_SWEEP_AHEAD * k->width + driven)
+        return false;
+    return hk_sweep_meet(c, (const double(*)[3])move, HK_SWEEP_AHEAD, k);
 }
 
 static inline const hk_patch_box *hk_sweep_patch_box(const hk_sweep *s, int32_t patch)

@@ -227,31 +227,39 @@ hk_status hk_sweep_add_selves(hk_sweep *s)
                           s->count + body->self_count));
         for (size_t k = 0; k < body->self_count; k++) {
             if (!may_meet(s, body, &body->self[k].way, margin)) continue;
-            s->pairs[s->count] = body->self[k];
-            hk_sweep_measure(c, &s->pairs[s->count++]);
+            hk_sweep_pair *pair = &s->pairs[s->count];
+            *pair = body->self[k];
+            hk_sweep_measure(c, pair);
+            s->count += hk_sweep_is_met(s, pair);
         }
     }
     return HK_OK;
 }
 
-// ---------------------------------------------------------------- parts of ways
+// ---------------------------------------------------------------- the guard
 
-static double fraction_of_list(const hk_sweep *s, const hk_sweep_body *body)
+static hk_status find_in_list(hk_sweep *s, hk_sweep_body *body)
 {
-    double least = 1;
+    HK_TRY(
+        hk_reserve((void **)&body->own, 0, sizeof *body->own, &body->own_room, body->self_count));
     for (size_t k = 0; k < body->self_count; k++) {
         const hk_way_pair *way = &body->self[k].way;
-        if (may_meet(s, body, way, 0.5 * (way->thickness + HK_SWEEP_LEFT * body->self[k].width)))
-            least = hk_sweep_fraction(s, &body->self[k], least);
+        double left = 0.5 * (way->thickness + HK_SWEEP_LEFT * body->self[k].width);
+        if (!may_meet(s, body, way, left)) continue;
+        hk_sweep_pair *pair = &body->own[body->own_count];
+        *pair = body->self[k];
+        hk_sweep_measure(s->contacts, pair);
+        body->own_count += !hk_sweep_is_safe(s, pair, 0) && !hk_sweep_passes(s, pair);
     }
-    return least;
+    return HK_OK;
 }
 
-hk_status hk_sweep_fraction_of_self(hk_sweep *s, int b, double off, double *least)
+hk_status hk_sweep_find_own(hk_sweep *s, int b, double off)
 {
     hk_sweep_body *body = &s->bodies[b];
-    *least = 1;
+    body->own_count = 0;
     if (!body->touches) return HK_OK;
+    mean_of(body, s->contacts->move, body->mean);
     bool listed = false;
     if (body->near > 0) {
         body->away[1] += 2 * off;
@@ -261,15 +269,17 @@ hk_status hk_sweep_fraction_of_self(hk_sweep *s, int b, double off, double *leas
             listed = needed_near(body) < body->near;
         }
     }
-    if (!listed) {
-        leave_list(s, body);
-        body->near = 0;
-        hk_sweep_own own = {.sweep = s, .fraction = 1};
-        HK_TRY(hk_sweep_search_own(s, b, &own));
-        *least = own.fraction;
-        return HK_OK;
+    if (listed) {
+        body->cleared = body->passes = false;
+        return find_in_list(s, body);
     }
-    body->cleared = false;
-    *least = fraction_of_list(s, body);
-    return HK_OK;
+    leave_list(s, body);
+    body->near = 0;
+    hk_sweep_found found = {body->own, 0, body->own_room};
+    hk_sweep_own own = {.sweep = s, .found = &found, .guard = true};
+    hk_status status = hk_sweep_search_own(s, b, &own);
+    body->own = found.list;
+    body->own_room = found.room;
+    body->own_count = status == HK_OK ? found.count : 0;
+    return status;
 }

@@ -42,61 +42,9 @@ static approach approach_of(const hk_sweep *s, const hk_sweep_pair *k)
     return to;
 }
 
-double hk_sweep_fraction(const hk_sweep *s, const hk_sweep_pair *k, double most)
-{
-    approach a = approach_of(s, k);
-    int firsts = hk_pair_firsts(k->way.kind);
-    if (a.stuck) return 0;
-    for (int u = 0; u < firsts; u++)
-        for (int v = firsts; v < 4; v++) {
-            double speed = a.speed[u] + a.speed[v], room = a.room + a.slack[u] + a.slack[v];
-            if (speed * most > room) most = room / speed;
-        }
-    return most;
-}
-
 // ---------------------------------------------------------------- one pair
 
 typedef enum manner { ALONG, PARTS, ALL } manner;  // what is taken from moves
-typedef struct hk_sweep_shortening {
-    bool trial;  // margins do not bind: how wide they should be is asked for
-    bool left;   // some have
-} hk_sweep_shortening;
-
-// By how much more than it was too little for what was asked for a margin is made wider.
-#define WIDER 1.5
-
-// Within the margin of the move that was searched for, c->aim, or of a part of it; where that is
-// not enough, the point gets a wider margin, or at last has to be loose, and the search is
-// repeated.
-static void confine(hk_sweep *s, int p, manner how, hk_sweep_shortening *w)
-{
-    hk_contacts *c = s->contacts;
-    double *move = c->move + 3 * (size_t)p, near[3], d[3];
-    const double *aim = c->aim + 3 * (size_t)p;
-    memcpy(near, aim, sizeof near);
-    if (s->loose[p] == 1) {
-        double along = closest_dot(move, aim), all = closest_dot(aim, aim);
-        double part = along < all ? fmax(along, 0) / all : 1;
-        for (int i = 0; i < 3; i++) near[i] *= part;
-    }
-    closest_minus(move, near, d);
-    double square = closest_dot(d, d), margin = 0.999 * s->margin[p];
-    if (!(square > margin * margin)) return;
-    if (how != ALL && !w->trial) {
-        for (int i = 0; i < 3; i++) move[i] = near[i] + margin / sqrt(square) * d[i];
-        return;
-    }
-    double most = 2 * c->settings->distance + sqrt(closest_dot(aim, aim));
-    if (w->trial)
-        s->wider[p] = fmax(s->wider[p], fmin(most, WIDER * sqrt(square)));
-    else
-        s->loose[p] = s->loose[p] == 1 ? 1 : 2;
-    s->changing[p] = 1;
-    s->bodies[s->contacts->side[p]].stale = true;
-    w->left = true;
-}
-
 // How far the two sides may go beyond their side of the slab: what there is of it is divided among
 // those that come nearer; one that draws back leaves more to the other.
 static bool divide_room(const approach *a, int firsts, double limit[2])
@@ -115,8 +63,7 @@ static bool divide_room(const approach *a, int firsts, double limit[2])
 }
 
 // Takes from the moves of corners that would come too near; whether any did.
-static bool shorten(hk_sweep *s, const hk_sweep_pair *k, int round, manner how,
-                    hk_sweep_shortening *w)
+static bool shorten(hk_sweep *s, const hk_sweep_pair *k, int round, manner how)
 {
     hk_contacts *c = s->contacts;
     int firsts = hk_pair_firsts(k->way.kind);
@@ -124,6 +71,7 @@ static bool shorten(hk_sweep *s, const hk_sweep_pair *k, int round, manner how,
     double limit[2] = {0, 0}, little = 1e-9 * k->width;
     bool any = false;
     if (!a.stuck && !divide_room(&a, firsts, limit)) return false;
+    if (hk_sweep_passes(s, k)) return false;
     for (int v = 0; v < 4; v++) {
         int32_t p = k->way.point[v];
         double *move = c->move + 3 * (size_t)p, to = a.slack[v] + limit[v >= firsts];
@@ -135,8 +83,8 @@ static bool shorten(hk_sweep *s, const hk_sweep_pair *k, int round, manner how,
         for (int i = 0; i < 3; i++)
             move[i] = how == ALONG ? move[i] + side * by * a.normal[i] : part * move[i];
         s->changed[p] = (uint8_t)round;
-        confine(s, p, how, w);
-        c->clamped++;
+        s->shortened[p] = s->changing[p] = 1;
+        s->bodies[c->side[p]].stale = s->bodies[c->side[p]].unproven = true;
         any = true;
     }
     return any;
@@ -158,32 +106,18 @@ static bool is_new(const hk_sweep *s, const hk_sweep_pair *k, int round)
     return last > 0 && last + 1 >= round;
 }
 
-// Marks those that would come too near by the moves that were searched for.
-static void mark_pairs(hk_sweep *s)
-{
-    enum { MANY = 4096 };
-    int threads = s->count > MANY ? s->contacts->threads : 1;
-#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
-    for (size_t k = 0; k < s->count; k++)
-        s->pairs[k].way.marked = !hk_sweep_is_safe(s, &s->pairs[k], false, 0);
-}
-
-bool hk_sweep_shorten(hk_sweep *s, bool trial)
+void hk_sweep_shorten(hk_sweep *s, size_t fresh, bool all)
 {
     const hk_contacts *c = s->contacts;
-    hk_sweep_shortening w = {.trial = trial};
     bool any = true;
     memset(s->changed, 0, (size_t)c->point_count);
-    memset(s->changing, 0, (size_t)c->body_points);
-    mark_pairs(s);
-    for (int n = 1; n <= (trial ? ROUNDS : MOST_ROUNDS) && any; n++) {
-        manner how = n <= ROUNDS ? ALONG : n <= 2 * ROUNDS ? PARTS : ALL;
+    for (int n = 1; n <= MOST_ROUNDS && any; n++) {
+        manner how = all ? ALL : n <= ROUNDS ? ALONG : n <= 2 * ROUNDS ? PARTS : ALL;
         any = false;
-        for (size_t k = 0; k < s->count; k++) {
+        for (size_t k = n == 1 ? fresh : 0; k < s->count; k++) {
             const hk_sweep_pair *pair = &s->pairs[k];
-            bool look = n == 1 ? pair->way.marked || is_new(s, pair, n) : is_new(s, pair, n);
-            if (look && !hk_sweep_is_safe(s, pair, false, 0)) any |= shorten(s, pair, n, how, &w);
+            if ((n == 1 || is_new(s, pair, n)) && !hk_sweep_is_safe(s, pair, 0))
+                any |= shorten(s, pair, n, how);
         }
     }
-    return !any && !w.left;
 }

@@ -733,10 +733,8 @@ static void split_remember(void *solver, hk_stream *stream)
     if (stream->reading && !hk_same_quadratic(factored, s->factored)) s->recalled = factored;
     hk_split_passes_remember(s, stream);
     hk_split_contact *c = &s->contact;
-    if (c->contacts) {
+    if (c->contacts)
         hk_stream_list(stream, (void **)&c->pairs, &c->count, &c->room, sizeof *c->pairs);
-        if (c->sweep) hk_sweep_remember(c->sweep, stream);
-    }
     bool guarded = s->guarded != NULL;
     HK_STREAM(stream, guarded);
     if (guarded && !s->guarded && stream->status == HK_OK) stream->status = need_guarded(s);

@@ -125,10 +125,9 @@ static bool make_pair(const hk_split *s, hk_split_pair *pair)
 {
     const hk_contacts *c = s->contact.contacts;
     const hk_sweep_pair *at = &pair->at;
-    if (!(at->distance > 0)) return false;
     pair->soft = 0;
     for (int v = 0; v < 4; v++) {
-        int32_t u = pair->unknown[v] = at->c[v] != 0 ? unknown_of(s, at->way.point[v]) : -1;
+        int32_t u = pair->unknown[v] = unknown_of(s, at->way.point[v]);
         if (u >= 0) pair->soft += at->c[v] * at->c[v] * (double)s->contact.soft[u];
     }
     pair->lacks = HARD_AT * at->width - (at->distance - at->way.thickness);
@@ -140,24 +139,32 @@ static bool make_pair(const hk_split *s, hk_split_pair *pair)
     return pair->soft > 0;
 }
 
+// How far a corner goes from where the step begins to y plus `moved`.
+static void way_of(const hk_split *s, const hk_split_pair *pair, int v, const float *moved,
+                   double way[3])
+{
+    const hk_contacts *c = s->contact.contacts;
+    int32_t point = pair->at.way.point[v], unknown = pair->unknown[v];
+    const double *x = c->x + 3 * (size_t)point, *from = c->from + 3 * (size_t)point;
+    if (unknown < 0) {
+        closest_minus(x, from, way);
+        return;
+    }
+    const double *y = s->problem->y + 4 * (size_t)c->vertex[point];
+    for (int i = 0; i < 3; i++)
+        way[i] = y[i] + s->length * (double)moved[4 * (int64_t)unknown + i] - x[i];
+}
+
 // How far the closest points have gone against each other where vertices are at y plus `moved`.
 static void displacement(const hk_split *s, const hk_split_pair *pair, const float *moved,
                          double u[3])
 {
-    const hk_contacts *c = s->contact.contacts;
     u[0] = u[1] = u[2] = 0;
     for (int v = 0; v < 4; v++) {
-        int32_t point = pair->at.way.point[v], unknown = pair->unknown[v];
-        const double *x = c->x + 3 * (size_t)point, *from = c->from + 3 * (size_t)point;
+        double way[3];
         if (pair->at.c[v] == 0) continue;
-        if (unknown < 0) {
-            for (int i = 0; i < 3; i++) u[i] += pair->at.c[v] * (x[i] - from[i]);
-            continue;
-        }
-        const double *y = s->problem->y + 4 * (size_t)c->vertex[point];
-        for (int i = 0; i < 3; i++)
-            u[i] +=
-                pair->at.c[v] * (y[i] + s->length * (double)moved[4 * (int64_t)unknown + i] - x[i]);
+        way_of(s, pair, v, moved, way);
+        for (int i = 0; i < 3; i++) u[i] += pair->at.c[v] * way[i];
     }
 }
 
@@ -212,7 +219,12 @@ static hk_status add_pairs(hk_split *s)
     HK_TRY(hk_reserve((void **)&w->pairs, w->count, sizeof *w->pairs, &w->room, w->count + all));
     for (size_t k = 0; k < all; k++) {
         hk_split_pair *pair = &w->pairs[w->count];
-        if (*find_place(w, list[k].way.point) >= 0) continue;
+        int64_t known = *find_place(w, list[k].way.point);
+        if (known >= 0) {  // as it is where it slides to
+            w->pairs[known].at = list[k];
+            make_pair(s, &w->pairs[known]);
+            continue;
+        }
         pair->at = list[k];
         if (!make_pair(s, pair)) continue;
         displacement(s, pair, w->total, pair->u);
@@ -222,6 +234,21 @@ static hk_status add_pairs(hk_split *s)
                     closest_dot(pair->u, pair->at.n);
     }
     return HK_OK;
+}
+
+// Bodies go elsewhere by the forces that were found: with closest points and normals as they are on
+// the ways of now.
+static void renew_pairs(hk_split *s)
+{
+    hk_split_contact *w = &s->contact;
+    for (size_t k = 0; k < w->count; k++) {
+        hk_split_pair *pair = &w->pairs[k];
+        double way[4][3] = {{0}};
+        for (int v = 0; v < 4; v++)
+            if (pair->unknown[v] >= 0) way_of(s, pair, v, w->total, way[v]);
+        hk_sweep_meet(w->contacts, (const double(*)[3])way, LOOK_AHEAD, &pair->at);
+        make_pair(s, pair);
+    }
 }
 
 // ---------------------------------------------------------------- the forces
@@ -322,7 +349,9 @@ hk_status hk_split_contact_solve(hk_split *s, const double *x)
     HK_TRY(hk_sweep_find(w->sweep, w->target));
     HK_TRY(add_pairs(s));
     if (w->count == 0) return tell_forces(s);
-    for (int n = 0; n < MOST_SOLVES && !is_enough(s, n ? ENOUGH : ENOUGH_AT_FIRST); n++) {
+    for (int n = 0; n < MOST_SOLVES; n++) {
+        if (n > 0) renew_pairs(s);
+        if (is_enough(s, n ? ENOUGH : ENOUGH_AT_FIRST)) break;
         HK_TRY(hk_split_find_changes(s, x, &work));
         memset(vector, 0, bytes);
         add_forces(s, true, vector);

@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 static const char magic[8] = "HKSTATE\n";
-enum { VERSION = 3, ORDER = 0x01020304, MOST_BODIES = 1 << 24 };
+enum { VERSION = 4, ORDER = 0x01020304, MOST_BODIES = 1 << 24 };
 
 typedef struct header {
     char magic[8];
