@@ -259,7 +259,7 @@ static int mesh_make(int argc, char **argv)
         (cli_option){"quiet", 'q', CLI_FLAG, &cli_talk.quiet, NULL, "print errors only"};
     const cli_spec spec = {
         .command = "mesh make",
-        .arguments = "box|cylinder|sphere|helix|sheet|figure|torus|pyramid|wedge|funnel",
+        .arguments = "box|cylinder|sphere|helix|sheet|figure|torus|pyramid|wedge|funnel|rope",
         .purpose =
             "Makes a mesh. What is not given has a default.\n\n"
             "  box       --size X,Y,Z --cells X,Y,Z, min corner at the origin\n"
@@ -275,7 +275,8 @@ static int mesh_make(int argc, char **argv)
             "  wedge     --radius R --thickness D --degrees A --length L\n"
             "            --cells AROUND,OUTWARD,ALONG, a block of an arch around the z axis\n"
             "  funnel    --radius R --neck R --height H --length L --thickness D\n"
-            "            --cells AROUND,ALONG, around the y axis, open to the top",
+            "            --cells AROUND,ALONG, around the y axis, open to the top\n"
+            "  rope      --length L --cells ALONG, along x from the origin",
         .examples = "hooke mesh make box --size 1,0.2,0.2 --cells 20,4,4 -o bar.msh\n"
                     "hooke mesh make helix --turns 5 --strands 2 -o spring.vtu",
         .options = options,
@@ -326,6 +327,8 @@ static int mesh_convert(int argc, char **argv)
     const char *input = words.items[0], *output = words.items[1];
     cli_texts_free(&words);
     if (order < 0 || order > 2) return wrong_order("mesh convert", order);
+    if (cli_same_file(output, input))
+        return cli_failure("%s is the mesh that is read: write it elsewhere", output);
     hk_mesh *mesh;
     if (hk_mesh_load(input, &mesh) != HK_OK) return cli_failure("%s", hk_error());
     print_notes(mesh);

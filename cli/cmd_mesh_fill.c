@@ -61,6 +61,9 @@ static json_t *report_json(const char *path, const char *output, const hk_mesh *
 
 static int fill_file(const char *path, const fill_args *args)
 {
+    if (cli_same_file(args->output, path))
+        return cli_failure("%s is the surface that is read: write the mesh elsewhere",
+                           args->output);
     hk_mesh *surface, *mesh;
     hk_filling_report report;
     hk_filling_def def = hk_default_filling_def();

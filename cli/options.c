@@ -152,8 +152,20 @@ static int unknown_option(const cli_spec *spec, const char *argument, size_t len
     return cli_usage_error(spec->command, "unknown option '%s'", word);
 }
 
-// Takes argv[*at] (and the value after it) as an option. Returns -1 or an exit status.
-static int parse_option(const cli_spec *spec, int argc, char **argv, int *at)
+// Of two values one would be dropped without a word.
+static int check_first(const cli_spec *spec, const cli_option *option, uint64_t *seen)
+{
+    int64_t number = option - spec->options;
+    if (option->kind == CLI_FLAG || option->kind == CLI_TEXTS || number >= 64) return -1;
+    uint64_t bit = (uint64_t)1 << number;
+    if (*seen & bit) return cli_usage_error(spec->command, "'--%s' is there twice", option->name);
+    *seen |= bit;
+    return -1;
+}
+
+// Takes argv[*at] (and the value after it) as an option. `seen`: a bit for each that was there.
+// Returns -1 or an exit status.
+static int parse_option(const cli_spec *spec, int argc, char **argv, int *at, uint64_t *seen)
 {
     const char *argument = argv[*at];
     const cli_option *option = NULL;
@@ -168,6 +180,8 @@ static int parse_option(const cli_spec *spec, int argc, char **argv, int *at)
         if (option && argument[2] != '\0') value = argument + 2 + (argument[2] == '=');
     }
     if (!option) return unknown_option(spec, argument, length);
+    int result = check_first(spec, option, seen);
+    if (result >= 0) return result;
     if (option->kind == CLI_FLAG) {
         if (value) return cli_usage_error(spec->command, "'--%s' takes no value", option->name);
         value = "";
@@ -205,6 +219,7 @@ int cli_parse(const cli_spec *spec, int argc, char **argv, cli_texts *words)
     for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; ++i)
         if (strcmp(argv[i], "--json") == 0 && find_option(spec, "json", 4)) cli_talk.json = true;
     int result = -1;
+    uint64_t seen = 0;
     bool options_ended = false;
     for (int i = 1; i < argc && result < 0; ++i) {
         const char *argument = argv[i];
@@ -216,7 +231,7 @@ int cli_parse(const cli_spec *spec, int argc, char **argv, cli_texts *words)
             cli_print_help(spec);
             result = CLI_DONE;
         } else {
-            result = parse_option(spec, argc, argv, &i);
+            result = parse_option(spec, argc, argv, &i, &seen);
         }
     }
     if (result < 0) result = check_words(spec, words);

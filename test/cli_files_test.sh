@@ -105,6 +105,17 @@ collisions() {
     status 0 "$hooke" pose f.json --set output.skin=c.obj
     holds err "c_pose_0000.obj"
     cmp -s b_0001.obj kept.obj || fail "the surface of a filling was overwritten"
+    # Nor the input of a conversion or a filling, by whatever name.
+    status 0 "$hooke" mesh make sphere --cells 4 -o s.vtu -q
+    cp s.vtu kept.vtu
+    ln -s s.vtu alias.vtu
+    for name in s.vtu ./s.vtu alias.vtu; do
+        status 1 "$hooke" mesh convert s.vtu $name --order 2
+        holds err "is the mesh that is read"
+        status 1 "$hooke" mesh fill s.vtu -o $name --cells 6
+        holds err "is the surface that is read"
+    done
+    cmp -s s.vtu kept.vtu || fail "the input of a conversion was overwritten"
     # What a fit looks at.
     status 0 "$hooke" pose ../plain.json --set output.vtu=seen.pvd
     cp seen_0000.vtu kept.vtu

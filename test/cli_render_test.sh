@@ -18,6 +18,9 @@ fields() {
     holds err 'has no field "temperature"; it has displacement, velocity, von_mises, J'
     missing none.png
     status 1 "$hooke" render frames/bar.pvd --color velocity.zz7 $small -o none.png
+    status 2 "$hooke" render frames/bar.pvd --color J --color velocity $small -o none.png
+    holds err "'--color' is there twice"
+    missing none.png
     status 1 "$hooke" render frames/bar.pvd --color von_mises.y $small -o none.png
     holds err 'has 1 component'
 }

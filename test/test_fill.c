@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "failing_alloc.h"
+#include "mesh/mesh.h"
 #include "mesh/winding.h"
 #include "surfaces.h"
 
@@ -363,26 +364,25 @@ static void distances_are_measured_on_the_whole_surface(void **state)
 }
 
 // The farthest that one surface is from another, at points of its triangles.
-static double farthest_from(const hk_mesh *from, const hk_mesh *to)
+static double farthest_from(hk_mesh *from, hk_mesh *to, int parts)
 {
-    enum { PARTS = 10 };
     hk_winding_tree *tree;
     int count;
     const int32_t *triangles;
     double most = 0;
-    assert_int_equal(hk_mesh_surface((hk_mesh *)to, &count, &triangles, NULL), HK_OK);
+    assert_int_equal(hk_mesh_surface(to, &count, &triangles, NULL), HK_OK);
     assert_int_equal(
         hk_winding_tree_create(to->vertex_count, to->positions, count, triangles, 2, &tree), HK_OK);
-    assert_int_equal(hk_mesh_surface((hk_mesh *)from, &count, &triangles, NULL), HK_OK);
+    assert_int_equal(hk_mesh_surface(from, &count, &triangles, NULL), HK_OK);
     for (int t = 0; t < count; t++) {
         const double *x[3];
         for (int k = 0; k < 3; k++) x[k] = from->positions + 3 * (size_t)triangles[3 * t + k];
-        for (int i = 0; i <= PARTS; i++)
-            for (int j = 0; i + j <= PARTS; j++) {
+        for (int i = 0; i <= parts; i++)
+            for (int j = 0; i + j <= parts; j++) {
                 double p[3];
                 for (int n = 0; n < 3; n++)
                     p[n] =
-                        x[0][n] + (x[1][n] - x[0][n]) * i / PARTS + (x[2][n] - x[0][n]) * j / PARTS;
+                        x[0][n] + (x[1][n] - x[0][n]) * i / parts + (x[2][n] - x[0][n]) * j / parts;
                 most = fmax(most, hk_winding_nearest(tree, p, INFINITY, NULL).distance);
             }
     }
@@ -404,7 +404,7 @@ static void distances_are_measured_between_points(void **state)
             add_box(s, zero, (double[3]){1, 1, 1});
             turn(s);
         } else {
-            add_sphere(s, zero, 1, 60, 1);
+            add_sphere(s, zero, 1, 60, 4);
             uint64_t seed = 1;
             for (int v = 0; v < s->vertices; v++) {
                 double factor = 1 + 0.05 * (2 * surface_random(&seed) - 1);
@@ -412,7 +412,7 @@ static void distances_are_measured_between_points(void **state)
             }
         }
         hk_mesh *mesh = fill_surface(s, &def, &r), *given = surface_mesh(s);
-        double seen = fmax(farthest_from(mesh, given), farthest_from(given, mesh));
+        double seen = fmax(farthest_from(mesh, given, 10), farthest_from(given, mesh, 60));
         if (!(r.distance > seen - 0.06 * r.size && r.distance < seen + 0.06 * r.size))
             fail_msg("%d: %g sizes, and %g were seen", kind, r.distance / r.size, seen / r.size);
         hk_mesh_free(mesh);

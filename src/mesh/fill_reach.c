@@ -47,23 +47,21 @@ static hk_status add_peak(peaks *to, const peak *p)
 
 enum { RUN = 16 };  // triangles that are looked at together
 
-// Points of a triangle that are far from the mesh and a border of the body. Counts them, where
-// there is no list.
-static hk_status mark(const snapper *s, const hk_winding_tree *tree, int t, peaks *out, int *count)
+// Points of a grid that are far from the mesh and a border of the body. Counts them, where there is
+// no list; `idle` are those that are no border. Returns the greatest distance.
+static hk_status mark_grid(const snapper *s, const hk_winding_tree *tree, const hk_fill_grid *g,
+                           const double n[3], peaks *out, int *count, int *idle, double *most)
 {
-    double n[3];
-    int idle = 0;
-    if (s->surface->idle[t] || !hk_fill_normal(s->surface, t, n)) return HK_OK;
-    hk_fill_grid g = hk_fill_grid_of(s->surface, t, s->size);
     hk_nearest nearest = {.triangle = -1};
-    for (int k = 0; k < g.count; k++) {
+    for (int k = 0; k < g->count; k++) {
         peak p = {0};
-        hk_fill_grid_point(&g, k, p.point);
+        hk_fill_grid_point(g, k, p.point);
         nearest =
             hk_winding_nearest(tree, p.point, INFINITY, nearest.triangle < 0 ? NULL : &nearest);
+        *most = fmax(*most, nearest.distance);
         if (nearest.distance <= FAR * s->size) continue;
         if (!hk_fill_is_border(s->solid, p.point, n)) {
-            idle++;
+            ++*idle;
             continue;
         }
         p.distance = nearest.distance;
@@ -71,30 +69,60 @@ static hk_status mark(const snapper *s, const hk_winding_tree *tree, int t, peak
         ++*count;
         if (out) HK_TRY(add_peak(out, &p));
     }
-    s->surface->idle[t] = idle == g.count;  // inside of another part: that takes long to find out
     return HK_OK;
 }
 
-// Triangles of the mesh that pass the surface by: their nearest points of it.
+// Those of a triangle of the surface, at points half a size apart, and where the mesh is not near
+// at points between them.
+static hk_status mark(const snapper *s, const hk_winding_tree *tree, int t, peaks *out, int *count)
+{
+    double n[3], most = 0;
+    int idle = 0, between = 0;
+    if (s->surface->idle[t] || !hk_fill_normal(s->surface, t, n)) return HK_OK;
+    hk_fill_grid g = hk_fill_grid_of(s->surface, t, s->size);
+    HK_TRY(mark_grid(s, tree, &g, n, out, count, &idle, &most));
+    s->surface->idle[t] = idle == g.count;  // inside of another part: that takes long to find out
+    if (s->surface->idle[t] || most <= (FAR / 2) * s->size) return HK_OK;
+    hk_fill_grid_refine(&g);
+    return mark_grid(s, tree, &g, n, out, count, &between, &most);
+}
+
+// A triangle of the mesh that passes the surface by, at one of the points of a grid: the point of
+// the surface that is nearest to the farthest of them. Returns how far that is.
+static hk_status mark_bridge(const snapper *s, int t, const hk_fill_grid *g, const double n[3],
+                             peaks *out, double *most)
+{
+    peak bridge = {.triangle = t, .bridged = true};
+    for (int k = 0; k < g->count; k++) {
+        double p[3];
+        hk_fill_grid_point(g, k, p);
+        hk_nearest nearest = hk_winding_nearest(s->solid->surface, p, INFINITY, NULL);
+        *most = fmax(*most, nearest.distance);
+        if (nearest.distance <= fmax(FAR * s->size, bridge.distance)) continue;
+        if (hk_fill_border_distance(s->solid, p, n) < nearest.distance) continue;  // a lid
+        bridge.distance = nearest.distance;
+        memcpy(bridge.point, nearest.point, sizeof bridge.point);
+    }
+    return bridge.distance > 0 ? add_peak(out, &bridge) : HK_OK;
+}
+
+// What is near a corner is near the border, on which corners are.
 static hk_status mark_bridges(const snapper *s, peaks *out)
 {
     for (int t = 0; t < out->surface_count; t++) {
         const int32_t *v = out->surface + 3 * (size_t)t;
-        const double *a = s->mesh->positions + 3 * (size_t)v[0];
-        const double *b = s->mesh->positions + 3 * (size_t)v[1];
-        const double *c = s->mesh->positions + 3 * (size_t)v[2];
-        double middle[3], n[3];
-        for (int i = 0; i < 3; i++) middle[i] = (a[i] + b[i] + c[i]) / 3;
-        // The middle of a small triangle is near its corners, which are on the border.
-        if (fmax(distance(middle, a), fmax(distance(middle, b), distance(middle, c))) <=
-            FAR * s->size)
+        hk_fill_grid g = {.parts = 1, .count = 1};
+        double middle[3], n[3], radius = 0, most = 0;
+        for (int k = 0; k < 3; k++) g.corner[k] = s->mesh->positions + 3 * (size_t)v[k];
+        hk_fill_grid_point(&g, 0, middle);
+        for (int k = 0; k < 3; k++) radius = fmax(radius, distance(middle, g.corner[k]));
+        if (radius <= FAR * s->size || !hk_fill_normal_of(g.corner[0], g.corner[1], g.corner[2], n))
             continue;
-        hk_nearest nearest = hk_winding_nearest(s->solid->surface, middle, INFINITY, NULL);
-        if (nearest.distance <= FAR * s->size || !hk_fill_normal_of(a, b, c, n)) continue;
-        if (hk_fill_border_distance(s->solid, middle, n) < nearest.distance) continue;  // a lid
-        peak p = {.distance = nearest.distance, .triangle = t, .bridged = true};
-        memcpy(p.point, nearest.point, sizeof p.point);
-        HK_TRY(add_peak(out, &p));
+        size_t before = out->count;
+        HK_TRY(mark_bridge(s, t, &g, n, out, &most));
+        if (out->count > before || most <= (FAR / 3) * s->size) continue;
+        hk_fill_grid_refine(&g);
+        HK_TRY(mark_bridge(s, t, &g, n, out, &most));
     }
     return HK_OK;
 }
