@@ -58,7 +58,7 @@ static void visit_foreseen(const hk_contacts *c, const hk_foreseen *f, hk_contac
 
 // Contacts whose matrices are found by all threads before they are handed out, block of contacts
 // after block; with those of the friction at the same corners.
-enum { BATCH = 32 };
+enum { BATCH = 128 };
 typedef struct hk_contact_blocks {
     size_t *near;  // [near_count] blocks of the list that have any
     size_t near_count, near_capacity;
@@ -94,10 +94,9 @@ static size_t first_slide(const hk_contacts *c, size_t number)
 }
 
 // Blocks of the list with contacts that may push, or that slide.
-static hk_status list_near(hk_contacts *c)
+static hk_status list_near(hk_contacts *c, double nearer)
 {
     hk_contact_blocks *to = c->blocks;
-    double nearer = hk_contacts_nearer(c);
     size_t slide = 0, slides = listed_slides(c);
     HK_TRY(hk_reserve((void **)&to->near, 0, sizeof *to->near, &to->near_capacity, c->block_count));
     to->near_count = 0;
@@ -193,12 +192,11 @@ static void visit_filled(const hk_contacts *c, int n, size_t block, int thread, 
             visit_lane(c, &blocks->value[n], list[l].point, l, thread, threads, visit, context);
 }
 
-static void visit_contacts(const hk_contacts *c, double keep, int threads,
+static void visit_contacts(const hk_contacts *c, double nearer, double keep, int threads,
                            hk_contact_block_fn *visit, void *context)
 {
     const hk_feature_table *kernels = hk_lanes_best(HK_DOUBLE_PRECISION)->feature;
     const hk_contact_blocks *blocks = c->blocks;
-    double nearer = hk_contacts_nearer(c);
     size_t count = blocks->near_count;
 #pragma omp parallel num_threads(c->threads) if (count > 1)
     for (size_t first = 0; first < count; first += BATCH) {
@@ -222,9 +220,11 @@ static void visit_blocks(hk_contacts *c, const double *x, double keep, int threa
         if (!c->blocks) c->status = HK_NO_MEMORY;
     }
     if (c->status == HK_OK) c->status = hk_contacts_need_blocks(c);
-    if (c->status == HK_OK) c->status = list_near(c);
     if (c->status != HK_OK) return;
-    visit_contacts(c, keep, threads, visit, context);
+    double nearer = hk_contacts_nearer(c);
+    c->status = list_near(c, nearer);
+    if (c->status != HK_OK) return;
+    visit_contacts(c, nearer, keep, threads, visit, context);
     for (size_t k = listed_slides(c); k < c->slide_count; k++)
         visit_slide(c, &c->slides[k], visit, context);
     for (size_t k = 0; k < c->foreseen_count; k++)
