@@ -32,7 +32,8 @@ static void make_block(hk_pair_kind kind, hk_feature_block *b, double *x, double
             to[2] = 0.05 * random_number() + (v < firsts ? gap : 0);
             for (int i = 0; i < 3; i++) away[4 * (4 * l + v) + i] = 0.01 * random_number();
         }
-        b->reach[l] = 0.15;
+        b->reach[l] = b->width[l] = 0.15;
+        b->stiffness[l] = 3 + random_number();
         b->parallel[l] = kind == HK_EDGE_EDGE ? 1e-3 : 0;
     }
 }
@@ -41,11 +42,20 @@ static hk_pair pair_of(const hk_feature_block *b, int l)
 {
     hk_pair p = {.kind = b->kind,
                  .law = HK_CONTACT_TWO_STAGE,
-                 .stiffness = 1,
+                 .stiffness = b->stiffness[l],
                  .width = b->reach[l],
                  .parallel = b->parallel[l]};
     for (int k = 0; k < 6; k++) p.common[k] = 0.5;
     return p;
+}
+
+// What is said to be far is.
+static void check_far(const hk_feature_block *b, int l, const double *x)
+{
+    double corner[4][3], c[4], w[3];
+    for (int v = 0; v < 4; v++) memcpy(corner[v], x + 4 * b->point[v][l], sizeof corner[v]);
+    quick_closest(b->kind, (const double(*)[3])corner, c, w);
+    assert_true(sqrt(closest_dot(w, w)) > b->reach[l] * (1 - 1e-12));
 }
 
 // Where the kernel takes a contact for a plain one, it is, and closest points are the same.
@@ -87,7 +97,7 @@ static void test_features(void **state)
     static double away[4 * POINTS] __attribute__((aligned(64)));
     for (int t = 0; t < count; t++) {
         if (!tables[t]->feature) continue;
-        int plain = 0, all = 0;
+        int plain = 0, all = 0, far = 0;
         g_seed = 1;
         for (int n = 0; n < BLOCKS; n++) {
             hk_feature_block b;
@@ -96,12 +106,14 @@ static void test_features(void **state)
             unsigned bits = tables[t]->feature->find(&b, x, away, &found);
             for (int l = 0; l < b.count; l++) {
                 all++;
+                if (found.far >> l & 1u) far++, check_far(&b, l, x);
                 if (!(bits >> l & 1u)) continue;
                 plain++;
                 check_lane(&b, l, x, away, &found);
             }
         }
         // Random triangles are small and thin; of those that are near enough most are seen.
+        assert_true(far > all / 20);
         if (!(plain > all / 20)) fail_msg("%s: %d of %d", tables[t]->name, plain, all);
         tested++;
     }
@@ -119,9 +131,68 @@ static void test_planes(void **state)
     assert_int_equal(kernels->find(&b, x, x, &found), 0);
 }
 
+// Energy, forces and stiffness of one contact and of the friction at its corners.
+static void check_values(const hk_feature_block *b, int l, double keep, const double *x,
+                         const hk_feature_forces *forces, const hk_feature_stiffness *stiffness)
+{
+    static const int symmetric[9] = {0, 1, 2, 1, 3, 4, 2, 4, 5};
+    hk_pair p = pair_of(b, l);
+    double corner[4][3], g[12], h[144];
+    for (int v = 0; v < 4; v++) memcpy(corner[v], x + 3 * b->point[v][l], sizeof corner[v]);
+    hk_pair_state at = pair_state(&p, (const double(*)[3])corner);
+    pair_gradient(&p, &at, g);
+    pair_hessian(&p, &at, keep, h);
+    assert_true(fabs(forces->gap[l] - at.distance) < 1e-12);
+    assert_true(fabs(forces->energy[l] - pair_energy(&p, &at)) < 1e-12);
+    for (int i = 0; i < 12; i++) assert_true(fabs(forces->gradient[i][l] - g[i]) < 1e-9);
+    for (int u = 0, pair = 0; u < 4; u++)
+        for (int v = u; v < 4; v++, pair++)
+            for (int i = 0; i < 9; i++) {
+                double slide = stiffness->weight[u][l] * stiffness->weight[v][l] *
+                               stiffness->slide[symmetric[i]][l];
+                double entry = h[12 * (3 * u + i / 3) + 3 * v + i % 3] + slide;
+                assert_true(fabs(stiffness->value[pair][i][l] - entry) < 1e-6 * (1 + fabs(entry)));
+            }
+}
+
+static void test_values(void **state)
+{
+    (void)state;
+    static const double keeps[3] = {1, 0, 0.4};
+    const hk_lane_table *tables[6];
+    int count = hk_lanes_available(tables, 6), tested = 0, pushing = 0;
+    static double four[4 * POINTS], away[4 * POINTS], x[3 * POINTS + 1];
+    for (int t = 0; t < count; t++) {
+        const hk_feature_table *kernels = tables[t]->feature;
+        if (!kernels) continue;
+        g_seed = 2;
+        for (int n = 0; n < BLOCKS; n++) {
+            static hk_feature_stiffness stiffness;
+            hk_feature_block b;
+            hk_feature_forces forces;
+            make_block(n % 2 ? HK_EDGE_EDGE : HK_VERTEX_TRIANGLE, &b, four, away);
+            for (int p = 0; p < POINTS; p++) memcpy(x + 3 * p, four + 4 * p, 3 * sizeof(double));
+            for (int k = 0; k < 4 * HK_FEATURE_LANES; k++)
+                (&stiffness.weight[0][0])[k] = n % 3 ? random_number() : 0;
+            for (int k = 0; k < 6 * HK_FEATURE_LANES; k++)
+                (&stiffness.slide[0][0])[k] = random_number();
+            unsigned bits = kernels->evaluate(&b, HK_CONTACT_TWO_STAGE, x, &forces);
+            unsigned same = kernels->stiffen(&b, HK_CONTACT_TWO_STAGE, keeps[n % 3], x, &stiffness);
+            assert_int_equal(bits, same);
+            for (int l = 0; l < b.count; l++) {
+                if (!(bits >> l & 1u)) continue;
+                pushing += forces.energy[l] > 0;
+                check_values(&b, l, keeps[n % 3], x, &forces, &stiffness);
+            }
+        }
+        tested++;
+    }
+    assert_true(tested > 0 && pushing > 500);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_features),
-                                       cmocka_unit_test(test_planes)};
+                                       cmocka_unit_test(test_values), cmocka_unit_test(test_planes)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

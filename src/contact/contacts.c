@@ -373,6 +373,7 @@ void hk_contacts_count_as(hk_contacts *c, double scale)
         for (int i = 0; i < 12; i++) c->pushes[k].gradient[i] *= ratio;
     c->scale = scale;
     c->block_version = -1;
+    c->slide_rounds++;
     if (c->touches) c->touches->version = -1;
 }
 

@@ -304,5 +304,25 @@ static unsigned stiffen(const hk_feature_block *k, hk_contact_law law, double ke
     return plain;
 }
 
+static void stiffen_one(const hk_pair *pair, double keep, const double x[4][3], int lane,
+                        hk_feature_stiffness *to)
+{
+    static const int symmetric[9] = {0, 1, 2, 1, 3, 4, 2, 4, 5};
+    double h[144];
+    hk_pair_state at = pair_state(pair, x);
+    if (at.b.energy != 0)
+        pair_upper_hessian(pair, &at, keep, h);
+    else
+        memset(h, 0, sizeof h);
+    for (int u = 0, n = 0; u < 4; u++)
+        for (int v = u; v < 4; v++, n++) {
+            double slides = to->weight[u][lane] * to->weight[v][lane];
+            for (int i = 0; i < 9; i++)
+                to->value[n][i][lane] = h[12 * (3 * u + i / 3) + 3 * v + i % 3] +
+                                        slides * to->slide[symmetric[i]][lane];
+        }
+}
+
 extern const hk_feature_table HK_FEATURE_TABLE;
-const hk_feature_table HK_FEATURE_TABLE = {.find = find, .evaluate = evaluate, .stiffen = stiffen};
+const hk_feature_table HK_FEATURE_TABLE = {
+    .find = find, .evaluate = evaluate, .stiffen = stiffen, .stiffen_one = stiffen_one};

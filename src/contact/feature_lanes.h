@@ -71,6 +71,9 @@ typedef struct hk_feature_table {
     // given.
     unsigned (*stiffen)(const hk_feature_block *block, hk_contact_law law, double keep,
                         const double *x, hk_feature_stiffness *to);
+    // The same of one contact that is not plain, by corners, with the instructions of the set.
+    void (*stiffen_one)(const hk_pair *pair, double keep, const double x[4][3], int lane,
+                        hk_feature_stiffness *to);
 } hk_feature_table;
 
 #endif

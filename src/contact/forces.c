@@ -154,7 +154,8 @@ double hk_contacts_energy(hk_contacts *c, const double *x)
 {
     double start = hk_now(), detected = c->detect_s;
     double energy = INFINITY;
-    if (see(c, x)) {
+    if (see(c, x) && (c->fields || !hk_touches_know_energy(c, &energy))) {
+        energy = INFINITY;
         bool told = !c->fields && hk_touches_tell_energy(c, &energy);
         if (!told) c->status = hk_contacts_need_blocks(c);
         if (c->status == HK_OK) energy = told ? energy + sweep_slides(c, false) : sweep(c, false);

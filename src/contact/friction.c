@@ -73,6 +73,7 @@ static void make_slides(hk_contacts *c, double slip)
 void hk_contacts_end_friction(hk_contacts *c)
 {
     c->slide_count = c->listed_slides = 0;
+    c->slide_rounds++;
     c->expected_count = 0;
     c->step = 0;
     if (c->insides) hk_insides_clear(c);
@@ -91,6 +92,7 @@ hk_status hk_contacts_begin_friction(hk_contacts *c, const double *x, double ste
 hk_status hk_contacts_renew_friction(hk_contacts *c, const double *x)
 {
     double slip = fmin(c->settings->slip_speed * c->step, LONGEST_SLIP * c->settings->distance);
+    c->slide_rounds++;
     if (c->recovery) return hk_contacts_find_presses(c, x);
     c->slide_count = c->listed_slides = 0;
     HK_TRY(hk_contacts_see(c, x));

@@ -407,8 +407,28 @@ hk_status hk_touches_find_pushes(hk_contacts *c, double *energy)
     HK_TRY(hk_touches_reserve_sums(c));
     *energy += hk_touches_slides_energy(c);
     HK_TRY(find_slots(c));
+    t->energy = *energy;
+    t->slide_rounds = c->slide_rounds;
     t->found = true;
     return HK_OK;
+}
+
+// What rounding does to places, of coordinates or of the contact distance.
+#define ROUNDING 1e-15
+
+bool hk_touches_know_energy(const hk_contacts *c, double *energy)
+{
+    const hk_touches *t = c->touches;
+    double least = c->settings->distance;
+    bool known = t->version >= 0 && t->version == c->version && t->found &&
+                 t->slide_rounds == c->slide_rounds;
+    for (size_t p = 0; p < (size_t)c->point_count && known; p++)
+        for (size_t i = 0; i < 3; i++) {
+            double x = c->x[3 * p + i], size = fabs(x) > least ? fabs(x) : least;
+            known = known && fabs(x - t->at[4 * p + i]) <= ROUNDING * size;
+        }
+    *energy = t->energy;
+    return known;
 }
 
 // From the centre to contacts->x; the farthest, m.

@@ -1,5 +1,6 @@
 // Stiffness of contacts and of friction.
 #include <math.h>
+#include <stdlib.h>
 
 #include "contact/feature_lanes.h"
 #include "contact/field.h"
@@ -56,20 +57,29 @@ static void visit_foreseen(const hk_contacts *c, const hk_foreseen *f, hk_contac
 
 // ---------------------------------------------------------------- contacts and their friction
 
-// Contacts whose matrices are found by all threads before they are handed out, block of contacts
-// after block; with those of the friction at the same corners.
-enum { BATCH = 32 };
+// A block of a matrix is added to by one thread alone, in the order of the contacts: so bits do not
+// depend on their number. Threads share space in slices, so that nearly every contact concerns one
+// of them, which finds its matrix where it adds it, and few are found twice.
+enum { NO_SLICE = UINT16_MAX };
 typedef struct hk_contact_blocks {
-    size_t *near;  // [near_count] blocks of the list that have any
+    // Blocks of the list that have any, and what slides in them.
+    struct {
+        size_t block, slide, slides;  // the first of so many
+    } *near;                          // [near_count]
     size_t near_count, near_capacity;
-    unsigned any[BATCH];  // contacts of the block, one bit for each
-    hk_feature_stiffness value[BATCH];
+    uint16_t *slice;  // [point_count] which one a point is in; of obstacles NO_SLICE
+    int slices;
+    int64_t version;  // of the list that they are for
+    double *along;    // [near_count] m, workspace
+    size_t along_capacity;
 } hk_contact_blocks;
 
 void hk_contacts_free_blocks(hk_contact_blocks *blocks)
 {
     if (!blocks) return;
     hk_free(blocks->near);
+    hk_free(blocks->slice);
+    hk_free(blocks->along);
     hk_free(blocks);
 }
 
@@ -79,47 +89,32 @@ static size_t listed_slides(const hk_contacts *c)
     return c->slide_version == c->version ? c->listed_slides : 0;
 }
 
-// The first slide of a contact from `number` on.
-static size_t first_slide(const hk_contacts *c, size_t number)
-{
-    size_t low = 0, high = listed_slides(c);
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        if (c->slides[middle].contact < number)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
 // Blocks of the list with contacts that may push, or that slide.
-static hk_status list_near(hk_contacts *c)
+static hk_status list_near(hk_contacts *c, double nearer)
 {
     hk_contact_blocks *to = c->blocks;
-    double nearer = hk_contacts_nearer(c);
     size_t slide = 0, slides = listed_slides(c);
     HK_TRY(hk_reserve((void **)&to->near, 0, sizeof *to->near, &to->near_capacity, c->block_count));
     to->near_count = 0;
     for (size_t b = 0; b < c->block_count; b++) {
         size_t last = c->block_first[b] + (size_t)c->block[b].count, before = slide;
         while (slide < slides && c->slides[slide].contact < last) slide++;
-        if (slide > before || hk_contacts_near_in_block(c, b, nearer) != 0)
-            to->near[to->near_count++] = b;
+        if (slide == before && hk_contacts_near_in_block(c, b, nearer) == 0) continue;
+        size_t n = to->near_count++;
+        to->near[n].block = b;
+        to->near[n].slide = before;
+        to->near[n].slides = slide - before;
     }
     return HK_OK;
 }
 
 // What slides in the lanes of a block; those that do, one bit for each.
-static unsigned fill_slides(const hk_contacts *c, size_t block, hk_feature_stiffness *to)
+static unsigned fill_slides(const hk_contacts *c, size_t near, hk_feature_stiffness *to)
 {
-    size_t first = c->block_first[block], last = first + (size_t)c->block[block].count;
+    size_t first = c->block_first[c->blocks->near[near].block];
+    const hk_slide *s = c->slides + c->blocks->near[near].slide;
     unsigned slides = 0;
-    memset(to->weight, 0, sizeof to->weight);
-    memset(to->slide, 0, sizeof to->slide);
-    for (size_t n = first_slide(c, first), all = listed_slides(c);
-         n < all && c->slides[n].contact < last; n++) {
-        const hk_slide *s = &c->slides[n];
+    for (const hk_slide *last = s + c->blocks->near[near].slides; s < last; s++) {
         int lane = (int)(s->contact - first);
         double b[3][3];
         slide_block(c, s, b);
@@ -128,89 +123,140 @@ static unsigned fill_slides(const hk_contacts *c, size_t block, hk_feature_stiff
         for (int i = 0, k = 0; i < 3; i++)
             for (int j = i; j < 3; j++) to->slide[k++][lane] = b[i][j];
     }
+    for (int l = 0; l < HK_FEATURE_LANES; l++) {
+        if (slides >> l & 1u) continue;
+        for (int v = 0; v < 4; v++) to->weight[v][l] = 0;
+        for (int k = 0; k < 6; k++) to->slide[k][l] = 0;
+    }
     return slides;
 }
 
-// One that the kernels leave.
-static void fill_lane(const hk_contacts *c, const hk_contact *k, int lane, double keep,
-                      hk_feature_stiffness *to)
+// One that is not plain.
+static void fill_lane(const hk_contacts *c, const hk_feature_table *kernels, const hk_contact *k,
+                      int lane, double keep, hk_feature_stiffness *to)
 {
-    static const int symmetric[9] = {0, 1, 2, 1, 3, 4, 2, 4, 5};
-    double h[144] = {0}, x[4][3];
+    double x[4][3];
     hk_contact_corners(c->x, k->point, x);
-    hk_pair_state at = pair_state(&k->pair, (const double(*)[3])x);
-    if (at.b.energy != 0) pair_upper_hessian(&k->pair, &at, keep, h);
-    for (int u = 0, pair = 0; u < 4; u++)
-        for (int v = u; v < 4; v++, pair++) {
-            double slides = to->weight[u][lane] * to->weight[v][lane];
-            for (int i = 0; i < 9; i++)
-                to->value[pair][i][lane] = h[12 * (3 * u + i / 3) + 3 * v + i % 3] +
-                                           slides * to->slide[symmetric[i]][lane];
+    kernels->stiffen_one(&k->pair, keep, (const double(*)[3])x, lane, to);
+}
+
+// ---------------------------------------------------------------- slices
+
+static int by_value(const void *left, const void *right)
+{
+    double a = *(const double *)left, b = *(const double *)right;
+    return a < b ? -1 : a > b;
+}
+
+// Along which axis blocks of contacts are farthest apart.
+static size_t longest_axis(const hk_contacts *c)
+{
+    const hk_contact_blocks *blocks = c->blocks;
+    double low[3], high[3], longest = -1;
+    size_t axis = 0;
+    for (size_t n = 0; n < blocks->near_count; n++)
+        for (size_t i = 0; i < 3; i++) {
+            double x = c->x[3 * (size_t)c->block[blocks->near[n].block].point[0][0] + i];
+            low[i] = n == 0 ? x : fmin(low[i], x);
+            high[i] = n == 0 ? x : fmax(high[i], x);
         }
+    for (size_t i = 0; i < 3 && blocks->near_count > 0; i++)
+        if (high[i] - low[i] > longest) longest = high[i] - low[i], axis = i;
+    return axis;
 }
 
-static void fill_block(const hk_contacts *c, const hk_feature_table *kernels, int n, size_t block,
-                       double nearer, double keep)
+// Slices with as many blocks of contacts each, where the list was first asked for.
+static hk_status find_slices(hk_contacts *c, int slices)
 {
-    hk_feature_stiffness *to = &c->blocks->value[n];
-    const hk_feature_block *b = &c->block[block];
-    const hk_contact *list = c->list + c->block_first[block];
-    unsigned any = fill_slides(c, block, to) | hk_contacts_near_in_block(c, block, nearer);
-    unsigned plain = kernels->stiffen(b, list->pair.law, keep, c->x, to);
-    c->blocks->any[n] = any;
-    for (int l = 0; l < b->count; l++)
-        if (any >> l & ~(plain >> l) & 1u) fill_lane(c, &list[l], l, keep, to);
+    hk_contact_blocks *to = c->blocks;
+    size_t count = to->near_count;
+    if (to->version == c->version && to->slices == slices) return HK_OK;
+    size_t axis = longest_axis(c);
+    HK_TRY(hk_reserve((void **)&to->along, 0, sizeof(double), &to->along_capacity, count));
+    if (!to->slice) to->slice = HK_ZEROS(uint16_t, c->point_count);
+    if (!to->slice) return HK_NO_MEMORY;
+    for (size_t n = 0; n < count; n++)
+        to->along[n] = c->x[3 * (size_t)c->block[to->near[n].block].point[0][0] + axis];
+    qsort(to->along, count, sizeof(double), by_value);
+    for (size_t p = 0; p < (size_t)c->body_points; p++) {
+        int slice = 0;
+        while (slice + 1 < slices && count > 0 &&
+               c->x[3 * p + axis] >= to->along[(size_t)(slice + 1) * count / (size_t)slices])
+            slice++;
+        to->slice[p] = (uint16_t)slice;
+    }
+    for (int p = c->body_points; p < c->point_count; p++) to->slice[p] = NO_SLICE;
+    to->slices = slices;
+    to->version = c->version;
+    return HK_OK;
 }
 
-// Who hands out the block of two points: one of `threads`, by the first of them.
-static bool is_own(int32_t a, int32_t b, int thread, int threads)
+// Who adds to the block of two points: the one in whose slice the first of them is.
+static bool is_own(const hk_contacts *c, int32_t a, int32_t b, int thread)
 {
-    enum { NEIGHBOURS = 8 };  // which share cache lines of a matrix
-    return threads == 1 || (hk_min_int(a, b) / NEIGHBOURS) % threads == thread;
+    return c->blocks->slice[hk_min_int(a, b)] == thread;
 }
+
+// Contacts of a block that concern a thread, one bit for each.
+static unsigned own_lanes(const hk_contacts *c, const hk_feature_block *b, int thread)
+{
+    const uint16_t *slice = c->blocks->slice;
+    unsigned own = 0;
+    for (int v = 0; v < 4; v++)
+        for (int l = 0; l < b->count; l++)
+            own |= (slice[b->point[v][l]] == thread ? 1u : 0u) << l;
+    return own;
+}
+
+// ---------------------------------------------------------------- handing out
 
 static void visit_lane(const hk_contacts *c, const hk_feature_stiffness *from,
-                       const int32_t point[4], int lane, int thread, int threads,
-                       hk_contact_block_fn *visit, void *context)
+                       const int32_t point[4], int lane, int thread, hk_contact_block_fn *visit,
+                       void *context)
 {
     for (int a = 0, pair = 0; a < 4; a++)
         for (int b = a; b < 4; b++, pair++) {
             double block[9];
             if (point[a] >= c->body_points || point[b] >= c->body_points) continue;
-            if (!is_own(point[a], point[b], thread, threads)) continue;
+            if (!is_own(c, point[a], point[b], thread)) continue;
             for (int i = 0; i < 9; i++) block[i] = from->value[pair][i][lane];
             visit(context, c->vertex[point[a]], c->vertex[point[b]], block);
         }
 }
 
-static void visit_filled(const hk_contacts *c, int n, size_t block, int thread, int threads,
-                         hk_contact_block_fn *visit, void *context)
+// How matrices are to be, and who wants them.
+typedef struct visit_of {
+    const hk_feature_table *kernels;
+    double nearer, keep;
+    hk_contact_block_fn *visit;
+    void *context;
+} visit_of;
+
+static void visit_block(const hk_contacts *c, const visit_of *v, size_t near, int thread)
 {
-    const hk_contact_blocks *blocks = c->blocks;
+    hk_feature_stiffness found;
+    size_t block = c->blocks->near[near].block;
+    const hk_feature_block *b = &c->block[block];
     const hk_contact *list = c->list + c->block_first[block];
-    for (int l = 0; l < HK_FEATURE_LANES; l++)
-        if (blocks->any[n] >> l & 1u)
-            visit_lane(c, &blocks->value[n], list[l].point, l, thread, threads, visit, context);
+    unsigned own = own_lanes(c, b, thread);
+    if (own == 0) return;
+    unsigned any = fill_slides(c, near, &found) | hk_contacts_near_in_block(c, block, v->nearer);
+    any &= own;
+    if (any == 0) return;
+    unsigned plain = v->kernels->stiffen(b, list->pair.law, v->keep, c->x, &found);
+    for (int l = 0; l < b->count; l++) {
+        if (!(any >> l & 1u)) continue;
+        if (!(plain >> l & 1u)) fill_lane(c, v->kernels, &list[l], l, v->keep, &found);
+        visit_lane(c, &found, list[l].point, l, thread, v->visit, v->context);
+    }
 }
 
-static void visit_contacts(const hk_contacts *c, double keep, int threads,
-                           hk_contact_block_fn *visit, void *context)
+static void visit_contacts(const hk_contacts *c, const visit_of *v)
 {
-    const hk_feature_table *kernels = hk_lanes_best(HK_DOUBLE_PRECISION)->feature;
     const hk_contact_blocks *blocks = c->blocks;
-    double nearer = hk_contacts_nearer(c);
-    size_t count = blocks->near_count;
-#pragma omp parallel num_threads(c->threads) if (count > 1)
-    for (size_t first = 0; first < count; first += BATCH) {
-        int filled = (int)(count - first < BATCH ? count - first : BATCH);
-        const size_t *near = blocks->near + first;
-#pragma omp for schedule(static)
-        for (int n = 0; n < filled; n++) fill_block(c, kernels, n, near[n], nearer, keep);
-#pragma omp for schedule(static, 1)
-        for (int t = 0; t < threads; t++)
-            for (int n = 0; n < filled; n++)
-                visit_filled(c, n, near[n], t, threads, visit, context);
-    }
+#pragma omp parallel for schedule(static, 1) num_threads(blocks->slices)
+    for (int t = 0; t < blocks->slices; t++)
+        for (size_t n = 0; n < blocks->near_count; n++) visit_block(c, v, n, t);
 }
 
 static void visit_blocks(hk_contacts *c, const double *x, double keep, int threads,
@@ -222,9 +268,13 @@ static void visit_blocks(hk_contacts *c, const double *x, double keep, int threa
         if (!c->blocks) c->status = HK_NO_MEMORY;
     }
     if (c->status == HK_OK) c->status = hk_contacts_need_blocks(c);
-    if (c->status == HK_OK) c->status = list_near(c);
     if (c->status != HK_OK) return;
-    visit_contacts(c, keep, threads, visit, context);
+    double nearer = hk_contacts_nearer(c);
+    c->status = list_near(c, nearer);
+    if (c->status == HK_OK) c->status = find_slices(c, threads);
+    if (c->status != HK_OK) return;
+    visit_of v = {hk_lanes_best(HK_DOUBLE_PRECISION)->feature, nearer, keep, visit, context};
+    visit_contacts(c, &v);
     for (size_t k = listed_slides(c); k < c->slide_count; k++)
         visit_slide(c, &c->slides[k], visit, context);
     for (size_t k = 0; k < c->foreseen_count; k++)

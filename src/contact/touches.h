@@ -91,6 +91,8 @@ typedef struct hk_touches {
     double push_margin;       // m, within which features are listed
     // ---- what pushes
     bool found;        // it is of this centre
+    double energy;     // J, with that of slides, as they were then
+    int64_t slide_rounds;
     double *at;        // [point_count][4] m, where points were when it was found
     double *at_away;   // [point_count][4] m, `away` then
     hk_push *push;     // [push_count]
@@ -181,6 +183,9 @@ static inline bool hk_touches_apart(const hk_contacts *c, size_t number, double 
     return moved < HUGE_VAL && c->touches->gap[number] - 2 * moved >= c->list[number].pair.width;
 }
 
+// Whether contacts->x is, up to rounding, where all that pushes was found last: the energy is that
+// of then, with slides.
+bool hk_touches_know_energy(const hk_contacts *contacts, double *energy);
 // The energy of what pushes at contacts->x, J, if that is near enough to the centre to know what
 // does; leaves everything as it is.
 bool hk_touches_tell_energy(hk_contacts *contacts, double *energy);

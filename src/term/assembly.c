@@ -446,26 +446,52 @@ bool hk_assembly_has_live(const hk_assembly *a, const hk_terms *terms)
     return !f.missing;
 }
 
+// The lower half of one on the diagonal.
+static void add_to_diagonal(const hk_pattern *p, int32_t column, const double block[9],
+                            double *values)
+{
+    for (int c = 0; c < 3; c++) {
+        double *to = values + hk_pattern_column(p, column, c);
+        for (int r = c; r < 3; r++) to[r - c] += block[3 * r + c];
+    }
+}
+
+static void add_below(const hk_pattern *p, int32_t column, int64_t below, const double block[9],
+                      double *values)
+{
+    for (int c = 0; c < 3; c++) {
+        double *to = values + hk_pattern_column(p, column, c) + 3 - c + 3 * below;
+        for (int r = 0; r < 3; r++) to[r] += block[3 * r + c];
+    }
+}
+
+static void add_below_transposed(const hk_pattern *p, int32_t column, int64_t below,
+                                 const double block[9], double *values)
+{
+    for (int c = 0; c < 3; c++) {
+        double *to = values + hk_pattern_column(p, column, c) + 3 - c + 3 * below;
+        for (int r = 0; r < 3; r++) to[r] += block[3 * c + r];
+    }
+}
+
 static void add_live_block(void *context, int32_t a, int32_t b, const double block[9])
 {
     live_adder *l = context;
     const hk_pattern *p = &l->assembly->pattern;
     int32_t i = l->assembly->unknown[a], j = l->assembly->unknown[b];
     if (i < 0 || j < 0) return;
-    bool transposed = i < j;
-    int32_t column = transposed ? i : j, row = transposed ? j : i;
-    int64_t below = row == column ? 0 : find_below(p, column, row);
-    if (below < 0) {
-        atomic_store_explicit(&l->missing, true, memory_order_relaxed);
+    if (i == j) {
+        add_to_diagonal(p, i, block, l->values);
         return;
     }
-    for (int c = 0; c < 3; c++) {
-        double *to = l->values + hk_pattern_column(p, column, c);
-        for (int r = row == column ? c : 0; r < 3; r++) {
-            double entry = transposed ? block[3 * c + r] : block[3 * r + c];
-            to[row == column ? r - c : 3 - c + 3 * below + r] += entry;
-        }
-    }
+    int32_t column = hk_min_int(i, j);
+    int64_t below = find_below(p, column, hk_max_int(i, j));
+    if (below < 0)
+        atomic_store_explicit(&l->missing, true, memory_order_relaxed);
+    else if (i < j)
+        add_below_transposed(p, column, below, block, l->values);
+    else
+        add_below(p, column, below, block, l->values);
 }
 
 bool hk_assemble_live(const hk_assembly *a, hk_terms *terms, const double *x, double keep,
