@@ -423,8 +423,8 @@ static hk_world *open_scene(const char *text, const char *method, int *steps)
 static void test_contact(void **state)
 {
     (void)state;
-    static const char *const methods[] = {"newton", "quasi_newton", "lbfgs"};
-    for (int k = 0; k < (SANITIZED ? 2 : 6); k++) {
+    static const char *const methods[] = {"newton", "quasi_newton", "lbfgs", "descent", "vbd"};
+    for (int k = 0; k < (SANITIZED ? 2 : 10); k++) {
         int steps;
         const char *method = methods[k / 2];
         hk_world *w = open_scene(k % 2 ? swell : drop, method, &steps);

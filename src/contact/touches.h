@@ -206,6 +206,8 @@ hk_status hk_touches_fill_uses(const hk_contacts *contacts, const void *list, si
 // ---- regions (truncate.c)
 // Takes points back into their regions; true: many were outside.
 bool hk_touches_truncate(hk_contacts *contacts, const hk_places *x);
+// Whether a vertex is in its region.
+bool hk_touches_inside(const hk_contacts *contacts, int vertex, const hk_places *x);
 // One vertex, back along the way from `from`; whether it was outside.
 bool hk_touches_truncate_vertex(const hk_contacts *contacts, int vertex, const hk_places *from,
                                 const hk_places *x);

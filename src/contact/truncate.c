@@ -120,6 +120,15 @@ bool hk_touches_truncate(hk_contacts *c, const hk_places *q)
     return count > MANY * c->body_points;
 }
 
+bool hk_touches_inside(const hk_contacts *c, int vertex, const hk_places *q)
+{
+    int32_t p = c->point_of[vertex];
+    double d[3];
+    if (p < 0 || !is_guarded(c) || c->touches->version < 0) return true;
+    hk_place_away(c, q, p, d);
+    return is_inside(c, p, d, ROUNDING);
+}
+
 bool hk_touches_truncate_vertex(const hk_contacts *c, int vertex, const hk_places *from,
                                 const hk_places *q)
 {

@@ -221,8 +221,9 @@ static void forget_last(descent *s)
 // centre is too far away by then around a new one.
 static void truncate(descent *s)
 {
-    if (s->guarded && hk_terms_truncate(s->view->terms, s->vertices.q))
-        hk_terms_center(s->view->terms, s->vertices.q, 0);
+    if (!s->guarded) return;
+    bool many = hk_terms_truncate(s->view->terms, s->vertices.q);
+    if (hk_tied_shortened(&s->tied) || many) hk_terms_center(s->view->terms, s->vertices.q, 0);
 }
 
 // Contacts join the diagonal. Where they have made it larger, modes that they do not hold are
@@ -238,7 +239,9 @@ static void precondition(descent *s)
 static void step(descent *s, int k)
 {
     int restarts;
+    hk_tied_keep_gradient(&s->tied);
     if (s->guarded) precondition(s);
+    if (s->guarded) hk_tied_soften(&s->tied);
     double weight = descent_accelerate(&s->rules, &s->state, k, &restarts);
     if (restarts) forget_last(s);
     hk_tied_before(&s->tied);
@@ -247,6 +250,7 @@ static void step(descent *s, int k)
     else
         hk_vertices_step(&s->vertices, s->state.length, weight);
     hk_tied_after(&s->tied);
+    hk_tied_restore(&s->tied);
     truncate(s);
 }
 

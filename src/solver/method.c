@@ -16,7 +16,11 @@ const char *const hk_precisions[] = {"single", "double", NULL};
 
 hk_status hk_view_for(hk_problem *problem, const hk_settings *settings, hk_view **view)
 {
-    return hk_view_create(problem, (hk_precision)hk_setting(settings, "precision"), view);
+    // What is tied is brought back to where constraints allow it, and stays in its regions: no
+    // rounding may take it out of these again.
+    bool exact = problem->manifold && hk_terms_guarded(problem->terms);
+    hk_precision asked = (hk_precision)hk_setting(settings, "precision");
+    return hk_view_create(problem, exact ? HK_DOUBLE_PRECISION : asked, view);
 }
 
 double hk_setting(const hk_settings *settings, const char *name)

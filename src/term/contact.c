@@ -258,6 +258,12 @@ static bool contact_truncate(hk_term *term, void *x)
     return hk_touches_truncate(contacts_of(term), &at);
 }
 
+static bool contact_inside(const hk_term *term, int vertex, const void *x)
+{
+    hk_places at = places_of(term, x);
+    return hk_touches_inside(contacts_of(term), vertex, &at);
+}
+
 static bool contact_truncate_vertex(const hk_term *term, int vertex, const void *from, void *x)
 {
     hk_places start = places_of(term, from), at = places_of(term, x);
@@ -285,6 +291,7 @@ static void contact_pause(hk_term *term, bool on)
 static const hk_region_ops g_regions = {.guide = contact_guide,
                                         .center = contact_center,
                                         .truncate = contact_truncate,
+                                        .inside = contact_inside,
                                         .truncate_vertex = contact_truncate_vertex,
                                         .precondition = contact_precondition,
                                         .sweep = contact_sweep,

@@ -203,6 +203,8 @@ typedef struct hk_region_ops {
     // Takes vertices that have left their regions back; true: so many that a new centre is worth
     // while.
     bool (*truncate)(hk_term *term, void *x);
+    // Whether a vertex is in its region.
+    bool (*inside)(const hk_term *term, int vertex, const void *x);
     // One vertex, back along the way from `from`, which is in its region.
     bool (*truncate_vertex)(const hk_term *term, int vertex, const void *from, void *x);
     // Before a step −P g of Jacobi's iteration, as of the last gradient: changes that at the

@@ -544,6 +544,27 @@ bool hk_terms_truncate(hk_terms *t, void *x)
     return many;
 }
 
+bool hk_terms_stiffness_there(const hk_terms *t, int vertex, const void *x, double block[6])
+{
+    double gradient[3] = {0};
+    bool any = false;
+    for (int i = 0; i < 6; i++) block[i] = 0;
+    for (int k = 0; k < t->count; k++) {
+        const hk_term_ops *ops = t->term[k]->ops;
+        if (regions_of(t->term[k]) && ops->vertex)
+            any |= ops->vertex(t->term[k], vertex, x, gradient, block);
+    }
+    return any;
+}
+
+bool hk_terms_inside(const hk_terms *t, int vertex, const void *x)
+{
+    for (int k = 0; k < t->count; k++)
+        if (regions_of(t->term[k]) && !t->term[k]->ops->regions->inside(t->term[k], vertex, x))
+            return false;
+    return true;
+}
+
 double hk_terms_precondition(hk_terms *t, const hk_jacobi_step *step)
 {
     double least = 1;

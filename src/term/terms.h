@@ -126,6 +126,9 @@ bool hk_terms_settle(hk_terms *terms, const double *x);
 void hk_terms_guide(hk_terms *terms, bool on);
 void hk_terms_center(hk_terms *terms, const void *x, double motion);
 bool hk_terms_truncate(hk_terms *terms, void *x);
+bool hk_terms_inside(const hk_terms *terms, int vertex, const void *x);
+// The stiffness of what has regions at a vertex, the upper triangle by rows; false: there is none.
+bool hk_terms_stiffness_there(const hk_terms *terms, int vertex, const void *x, double block[6]);
 double hk_terms_precondition(hk_terms *terms, const hk_jacobi_step *step);
 void hk_terms_sweep(hk_terms *terms, const void *before, const int32_t *colour_of);
 void hk_terms_pause(hk_terms *terms, bool on);

@@ -294,12 +294,6 @@ static hk_status check_constraints(const hk_world *w, const hk_method *method)
     if (w->conserve)
         return hk_fail(HK_UNSUPPORTED,
                        "\"conserve\" knows of no rigid parts, joints and constraints of vertices");
-    if (m->contact && method->by_regions)
-        return hk_fail(HK_UNSUPPORTED,
-                       "method %s keeps out of contact by regions of single vertices, which rigid "
-                       "parts and constraints tie: with contact use newton, quasi_newton, "
-                       "projective, admm or lbfgs",
-                       method->name);
     if (m->contact && m->contact->when == HK_CONTACT_AFTER)
         return hk_fail(HK_UNSUPPORTED,
                        "contact that is put right after steps (\"when\": \"after\") moves single "
