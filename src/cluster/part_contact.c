@@ -1,5 +1,5 @@
-// Contact of a part: the settings and obstacles of the whole model, and the part of the surface that
-// it looks after.
+// Contact of a part: the settings and obstacles of the whole model, and the part of the surface
+// that it looks after.
 #include "cluster/part_stream.h"
 #include "model/contact.h"
 
@@ -91,7 +91,8 @@ static void take_features(const hk_part_source *s, int number, const int32_t *lo
     for (int e = 0, n = 0; e < w->edge_count; e++) {
         if (!has_edge(s, number, e)) continue;
         to->edge_area[n] = w->edge_area[e];
-        for (int k = 0; k < 2; k++) to->edges[2 * n + k] = local[w->edges[2 * (size_t)e + (size_t)k]];
+        for (int k = 0; k < 2; k++)
+            to->edges[2 * n + k] = local[w->edges[2 * (size_t)e + (size_t)k]];
         n++;
     }
     for (int t = 0, n = 0; t < w->triangle_count; t++) {
