@@ -197,6 +197,7 @@ same run fall.json "2" --set 'contact.law="log"' --set bodies.0.mesh.order=2
 same run fall.json "3" --set 'obstacles.0.move=[{"translate": [0, 0.06, 0], "over": 0.02}]'
 same run press.json "1 2 3 4"
 same pose press.json "1 2 3 4"
+same run press.json "3" --set 'contact.law="penalty"' --set contact.certify=false
 same run kinds.json "4"
 same run tip.json "4"
 "$hooke" run press.json --json --out one >one.txt 2>&1
@@ -285,7 +286,7 @@ refused "unknown key" pose bar.json --set bodies.0.colour=3
 refused "cannot" pose missing.json
 refused "not themselves: set contact.self to false" pose bar.json --set contact={}
 refused "let them ignore each other" run many.json --set 'contact={"self": false}'
-refused "contact.law" run fall.json --set 'contact.law="penalty"'
+refused "contact.law" run kinds.json --set 'contact.law="penalty"'
 refused "contact.overlap" run fall.json --set 'contact.overlap="recover"'
 refused "obstacle floor near" run fall.json --set bodies.0.transform.translate.1=-0.1
 refused "newton alone" pose bar.json --set 'solver.method="descent"'

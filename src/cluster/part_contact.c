@@ -14,8 +14,9 @@ const char *hk_part_contact_unknown(const hk_model *m)
     if (c->when == HK_CONTACT_AFTER)
         return "contact is an energy here (\"when\": \"during\"), and nothing is put right after "
                "steps: set contact.when, or use backend cpu";
-    if (c->law != HK_CONTACT_TWO_STAGE && c->law != HK_CONTACT_LOG)
-        return "contact is with barriers: set contact.law to two_stage or log, or use backend cpu";
+    if (c->law == HK_CONTACT_SPRING_DAMPER || (c->law == HK_CONTACT_PENALTY && c->body_count > 1))
+        return "contact of several bodies is by barriers, and no law spring_damper is there: set "
+               "contact.law to two_stage or log, or use backend cpu";
     if (c->overlap != HK_OVERLAP_REFUSE)
         return "what overlaps at the start is not pushed apart: set contact.overlap to \"refuse\", "
                "or use backend cpu";
