@@ -378,6 +378,17 @@ typedef struct cli_engineering {
     hk_probe *probes;  // [probe_count of the scene's output]
     cli_text probe_rows, reaction_rows;
 } cli_engineering;
+// Names of bodies, of a scene or of what is left of it.
+typedef struct cli_bodies {
+    const char *(*name)(const void *of, int body);
+    const void *of;
+} cli_bodies;
+json_t *cli_reactions_json(hk_world *world, cli_bodies bodies);  // NULL: there are no constraints
+json_t *cli_greatest_json(hk_world *world, cli_bodies bodies);
+// Rows over time, for a file: the head, unless rows that are there already have the same (path
+// NULL: none is wanted), and one of the state.
+void cli_reactions_begin(cli_text *rows, hk_world *world, cli_bodies bodies, const char *path);
+void cli_reactions_add(cli_text *rows, hk_world *world);
 bool cli_probe_find(const hk_world *world, const hk_scene *scene, int number, hk_probe *probe,
                     char *why, size_t size);
 // Rows that are there already, of a run that is resumed, go on where they have the same columns.

@@ -13,8 +13,9 @@ static json_t *vector_json(const double v[3])
     return json_pack("[o, o, o]", cli_json_real(v[0]), cli_json_real(v[1]), cli_json_real(v[2]));
 }
 
-static const char *body_name(const hk_scene *scene, int body)
+static const char *body_name(const void *of, int body)
 {
+    const hk_scene *scene = of;
     const hk_model_def *def = hk_scene_model(scene);
     const hk_body_def *found =
         body >= 0 && body < def->body_count ? hk_def_at(def->bodies, body) : NULL;
@@ -29,12 +30,12 @@ static bool same_name(const hk_reaction *a, const hk_reaction *b)
 
 // "wall", or "fix 0" and "move 0" without a name; with that of the body, as in "bar.wall", where
 // several are called so. To be freed.
-static char *name_constraint(const hk_scene *scene, const hk_reaction *all, int count, int which)
+static char *name_constraint(cli_bodies bodies, const hk_reaction *all, int count, int which)
 {
     const hk_reaction *r = &all[which];
     bool alone = true;
     for (int k = 0; k < count && alone; ++k) alone = k == which || !same_name(&all[k], r);
-    const char *body = alone ? "" : body_name(scene, r->body), *dot = alone ? "" : ".";
+    const char *body = alone ? "" : bodies.name(bodies.of, r->body), *dot = alone ? "" : ".";
     if (r->name) return cli_format("%s%s%s", body, dot, r->name);
     return cli_format("%s%s%s %d", body, dot, r->moves ? "move" : "fix", r->number);
 }
@@ -53,27 +54,27 @@ static hk_reaction *find_reactions(hk_world *world, int *count)
     return NULL;
 }
 
-static json_t *reactions_json(hk_world *world, const hk_scene *scene)
+json_t *cli_reactions_json(hk_world *world, cli_bodies bodies)
 {
     int count;
     hk_reaction *reactions = find_reactions(world, &count);
     json_t *list = count > 0 ? json_array() : NULL;
     for (int k = 0; k < count; ++k) {
         const hk_reaction *r = &reactions[k];
-        char *name = name_constraint(scene, reactions, count, k);
+        char *name = name_constraint(bodies, reactions, count, k);
         json_array_append_new(list,
                               json_pack("{s:o, s:o, s:i, s:o, s:o, s:o}", "body",
-                                        cli_json_text(body_name(scene, r->body)), "constraint",
-                                        cli_json_text(name), "vertices", r->vertices, "force",
-                                        vector_json(r->force), "moment", vector_json(r->moment),
-                                        "center", vector_json(r->center)));
+                                        cli_json_text(bodies.name(bodies.of, r->body)),
+                                        "constraint", cli_json_text(name), "vertices", r->vertices,
+                                        "force", vector_json(r->force), "moment",
+                                        vector_json(r->moment), "center", vector_json(r->center)));
         free(name);
     }
     free(reactions);
     return list;
 }
 
-static json_t *greatest_json(hk_world *world, const hk_scene *scene)
+json_t *cli_greatest_json(hk_world *world, cli_bodies bodies)
 {
     hk_greatest g;
     if (hk_world_greatest(world, &g) != HK_OK) return NULL;
@@ -82,12 +83,13 @@ static json_t *greatest_json(hk_world *world, const hk_scene *scene)
         json_object_set_new(
             object, "displacement",
             json_pack("{s:o, s:o, s:i, s:o}", "value", cli_json_real(g.displacement), "body",
-                      cli_json_text(body_name(scene, g.displacement_body)), "vertex", g.vertex,
-                      "place", vector_json(g.displacement_place)));
+                      cli_json_text(bodies.name(bodies.of, g.displacement_body)), "vertex",
+                      g.vertex, "place", vector_json(g.displacement_place)));
     if (g.von_mises_body >= 0)
         json_object_set_new(object, "von_mises",
                             json_pack("{s:o, s:o, s:i, s:o}", "value", cli_json_real(g.von_mises),
-                                      "body", cli_json_text(body_name(scene, g.von_mises_body)),
+                                      "body",
+                                      cli_json_text(bodies.name(bodies.of, g.von_mises_body)),
                                       "tet", g.tet, "place", vector_json(g.von_mises_place)));
     return object;
 }
@@ -211,7 +213,9 @@ static void put_probes(json_t *object, hk_world *world, const hk_scene *scene)
 json_t *cli_engineering_json(hk_world *world, const hk_scene *scene)
 {
     json_t *object = json_object();
-    json_t *reactions = reactions_json(world, scene), *greatest = greatest_json(world, scene);
+    cli_bodies bodies = {body_name, scene};
+    json_t *reactions = cli_reactions_json(world, bodies);
+    json_t *greatest = cli_greatest_json(world, bodies);
     if (reactions) json_object_set_new(object, "reactions", reactions);
     if (greatest) json_object_set_new(object, "greatest", greatest);
     put_probes(object, world, scene);
@@ -402,14 +406,14 @@ static void append_columns(cli_text *to, const char *name, const char *const *co
     free(plain);
 }
 
-static void add_reaction_head(cli_text *to, hk_world *world, const hk_scene *scene)
+static void add_reaction_head(cli_text *to, hk_world *world, cli_bodies bodies)
 {
     static const char *const columns[] = {"x", "y", "z", "moment.x", "moment.y", "moment.z"};
     int count;
     hk_reaction *reactions = find_reactions(world, &count);
     append(to, "t");
     for (int k = 0; k < count; ++k) {
-        char *name = name_constraint(scene, reactions, count, k);
+        char *name = name_constraint(bodies, reactions, count, k);
         append_columns(to, name, columns, 6);
         free(name);
     }
@@ -417,7 +421,7 @@ static void add_reaction_head(cli_text *to, hk_world *world, const hk_scene *sce
     free(reactions);
 }
 
-static void add_reactions(cli_text *to, hk_world *world)
+void cli_reactions_add(cli_text *to, hk_world *world)
 {
     int count;
     hk_reaction *reactions = find_reactions(world, &count);
@@ -498,17 +502,24 @@ static void begin_rows(cli_text *rows, cli_text head, const char *path)
     if (!goes_on) *rows = head;
 }
 
+void cli_reactions_begin(cli_text *rows, hk_world *world, cli_bodies bodies, const char *path)
+{
+    cli_text head = {0};
+    if (path) add_reaction_head(&head, world, bodies);
+    begin_rows(rows, head, path);
+}
+
 bool cli_engineering_begin(cli_engineering *e, hk_world *world, const hk_scene *scene, char *why,
                            size_t size)
 {
     const hk_output_def *output = hk_scene_output(scene);
-    cli_text reactions = {0}, probes = {0};
+    cli_text probes = {0};
     e->probes = cli_realloc(NULL, (size_t)output->probe_count + 1, sizeof *e->probes);
     for (int k = 0; k < output->probe_count; ++k)
         if (!cli_probe_find(world, scene, k, &e->probes[k], why, size)) return false;
-    if (output->reactions) add_reaction_head(&reactions, world, scene);
     if (output->probe_file) add_probe_head(&probes, output);
-    begin_rows(&e->reaction_rows, reactions, output->reactions);
+    cli_reactions_begin(&e->reaction_rows, world, (cli_bodies){body_name, scene},
+                        output->reactions);
     begin_rows(&e->probe_rows, probes, output->probe_file);
     return true;
 }
@@ -516,7 +527,7 @@ bool cli_engineering_begin(cli_engineering *e, hk_world *world, const hk_scene *
 void cli_engineering_add(cli_engineering *e, hk_world *world, const hk_scene *scene)
 {
     const hk_output_def *output = hk_scene_output(scene);
-    if (output->reactions) add_reactions(&e->reaction_rows, world);
+    if (output->reactions) cli_reactions_add(&e->reaction_rows, world);
     if (output->probe_file) add_probes(e, world, scene);
 }
 

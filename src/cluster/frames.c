@@ -48,6 +48,16 @@ void hc_write_points(hc_run *run, const char *path)
         cli_results_fail(&run->results, "%s", hk_error());
 }
 
+void hc_write_reactions(hc_run *run)
+{
+    const cli_text *rows = &run->reaction_rows;
+    if (!run->plan.reactions) return;
+    hk_status status = HK_OK;
+    if (run->rank == 0) status = hk_file_save(run->plan.reactions, rows->text, rows->length);
+    if (hk_cluster_agree(run->comm, status) != HK_OK)
+        cli_results_fail(&run->results, "%s", hk_error());
+}
+
 // ---------------------------------------------------------------- frames
 
 bool hc_frame_is_due(const hc_run *run, double time)
@@ -111,7 +121,8 @@ void hc_write_frame(hc_run *run)
 // What is in the file that all of them have.
 typedef struct index_of_states {
     char name[16];
-    int32_t processes, steps, frames, unused;
+    int32_t processes, steps, frames;
+    int32_t rows;  // bytes of rows of reactions, which come next
     int64_t vertices, tets;
     double time;
 } index_of_states;
@@ -120,6 +131,21 @@ static const char g_name[16] = "hooke cluster 1";
 static char *part_path(const char *path, int rank)
 {
     return cli_format("%s.%04d", path, rank);
+}
+
+static hk_status save_index(const hc_run *run, const char *path, index_of_states *index)
+{
+    const cli_text *rows = &run->reaction_rows;
+    if (rows->length > INT32_MAX)
+        return hk_fail(HK_UNSUPPORTED, "%s: more than 2 GB of reactions", path);
+    index->rows = (int32_t)rows->length;
+    uint8_t *bytes = malloc(sizeof *index + rows->length);
+    if (!bytes) return hk_fail(HK_NO_MEMORY, "out of memory");
+    memcpy(bytes, index, sizeof *index);
+    if (rows->length > 0) memcpy(bytes + sizeof *index, rows->text, rows->length);
+    hk_status status = hk_file_save(path, bytes, sizeof *index + rows->length);
+    free(bytes);
+    return status;
 }
 
 void hc_save_state(hc_run *run, const char *path)
@@ -133,17 +159,27 @@ void hc_save_state(hc_run *run, const char *path)
                              .tets = run->cluster->part.whole_tets,
                              .time = hk_world_time(run->cluster->world)};
     memcpy(index.name, g_name, sizeof index.name);
-    if (status == HK_OK && run->rank == 0) status = hk_file_save(whole, &index, sizeof index);
+    if (status == HK_OK && run->rank == 0) status = save_index(run, whole, &index);
     free(own);
     free(whole);
     if (hk_cluster_agree(run->comm, status) != HK_OK)
         cli_results_fail(&run->results, "%s", hk_error());
 }
 
-static hk_status read_index(const hc_run *run, const char *path, index_of_states *index)
+static bool read_rows(FILE *file, const index_of_states *index, cli_text *rows)
+{
+    if (index->rows <= 0) return index->rows == 0;
+    rows->text = cli_realloc(NULL, (size_t)index->rows + 1, 1);
+    rows->text[index->rows] = '\0';
+    rows->length = fread(rows->text, 1, (size_t)index->rows, file);
+    return rows->length == (size_t)index->rows;
+}
+
+static hk_status read_index(hc_run *run, const char *path, index_of_states *index)
 {
     FILE *file = fopen(path, "rb");
-    bool read = file && fread(index, sizeof *index, 1, file) == 1;
+    bool read = file && fread(index, sizeof *index, 1, file) == 1 &&
+                read_rows(file, index, &run->reaction_rows);
     if (file) fclose(file);
     const hk_cluster_part *part = &run->cluster->part;
     if (!file) return hk_fail(HK_IO_ERROR, "%s cannot be opened", path);
@@ -170,6 +206,17 @@ static void continue_frames(hc_run *run, const index_of_states *index)
     if (index->frames > 0) run->last_frame = index->time;
 }
 
+static void tell_rows(hc_run *run, const index_of_states *index)
+{
+    cli_text *rows = &run->reaction_rows;
+    if (run->rank > 0) {
+        rows->text = cli_realloc(NULL, (size_t)index->rows + 1, 1);
+        rows->text[index->rows] = '\0';
+        rows->length = (size_t)index->rows;
+    }
+    if (index->rows > 0) MPI_Bcast(rows->text, index->rows, MPI_CHAR, 0, run->comm);
+}
+
 void hc_load_state(hc_run *run, const char *path)
 {
     index_of_states index = {.processes = 0};
@@ -177,6 +224,7 @@ void hc_load_state(hc_run *run, const char *path)
     status = hk_cluster_agree(run->comm, status);
     MPI_Bcast(&index, sizeof index, MPI_BYTE, 0, run->comm);
     if (status == HK_OK) {
+        tell_rows(run, &index);
         char *own = part_path(path, run->rank);
         status = hk_world_load_state(run->cluster->world, own);
         free(own);

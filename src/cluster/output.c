@@ -14,14 +14,10 @@ typedef struct array {
 } array;
 // In the order in which a piece has them (world/output.c).
 static const array g_arrays[] = {
-    {"displacement", 3, false, true, false},
-    {"velocity", 3, false, true, false},
-    {"reaction", 3, false, false, true},
-    {"contact_force", 3, false, false, true},
-    {"von_mises", 1, true, true, false},
-    {"J", 1, true, true, false},
-    {"stress", 9, true, false, false},
-    {"principal_stress", 3, true, false, false},
+    {"displacement", 3, false, true, false}, {"velocity", 3, false, true, false},
+    {"reaction", 3, false, false, true},     {"contact_force", 3, false, false, true},
+    {"von_mises", 1, true, true, false},     {"J", 1, true, true, false},
+    {"stress", 9, true, false, false},       {"principal_stress", 3, true, false, false},
     {"strain", 9, true, false, false},
 };
 

@@ -1,5 +1,5 @@
-// Contact of a part: the settings and obstacles of the whole model, and the part of the surface that
-// it looks after.
+// Contact of a part: the settings and obstacles of the whole model, and the part of the surface
+// that it looks after.
 #include "cluster/part_stream.h"
 #include "model/contact.h"
 
@@ -14,8 +14,9 @@ const char *hk_part_contact_unknown(const hk_model *m)
     if (c->when == HK_CONTACT_AFTER)
         return "contact is an energy here (\"when\": \"during\"), and nothing is put right after "
                "steps: set contact.when, or use backend cpu";
-    if (c->law != HK_CONTACT_TWO_STAGE && c->law != HK_CONTACT_LOG)
-        return "contact is with barriers: set contact.law to two_stage or log, or use backend cpu";
+    if (c->law == HK_CONTACT_SPRING_DAMPER || (c->law == HK_CONTACT_PENALTY && c->body_count > 1))
+        return "contact of several bodies is by barriers, and no law spring_damper is there: set "
+               "contact.law to two_stage or log, or use backend cpu";
     if (c->overlap != HK_OVERLAP_REFUSE)
         return "what overlaps at the start is not pushed apart: set contact.overlap to \"refuse\", "
                "or use backend cpu";
@@ -91,7 +92,8 @@ static void take_features(const hk_part_source *s, int number, const int32_t *lo
     for (int e = 0, n = 0; e < w->edge_count; e++) {
         if (!has_edge(s, number, e)) continue;
         to->edge_area[n] = w->edge_area[e];
-        for (int k = 0; k < 2; k++) to->edges[2 * n + k] = local[w->edges[2 * (size_t)e + (size_t)k]];
+        for (int k = 0; k < 2; k++)
+            to->edges[2 * n + k] = local[w->edges[2 * (size_t)e + (size_t)k]];
         n++;
     }
     for (int t = 0, n = 0; t < w->triangle_count; t++) {

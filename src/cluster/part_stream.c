@@ -117,7 +117,8 @@ static void put_conditions(hk_stream *s, hk_model *m)
         if (s->status == HK_OK) c->load_count = loads, c->factor_count = factors;
     }
     for (int k = 0; k < c->load_count && s->status == HK_OK; k++) put_load(s, &c->loads[k]);
-    for (int k = 0; k < c->factor_count && s->status == HK_OK; k++) hk_put_factor(s, &c->factors[k]);
+    for (int k = 0; k < c->factor_count && s->status == HK_OK; k++)
+        hk_put_factor(s, &c->factors[k]);
     HK_STREAM(s, c->pressure_count);
     PUT_ARRAY(s, c->pressures, c->pressure_count);
 }

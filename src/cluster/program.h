@@ -22,10 +22,10 @@ typedef struct hc_arguments {
 // What the first process has of the scene and all have to know.
 typedef struct hc_plan {
     int steps;
-    double every;          // s between frames
-    char *stem;            // of frames, without ending; NULL: none
-    char *points, *stats;  // paths; NULL: none
-    char *frame_points;    // prefix of the .csv of frames
+    double every;                      // s between frames
+    char *stem;                        // of frames, without ending; NULL: none
+    char *points, *stats, *reactions;  // paths; NULL: none
+    char *frame_points;                // prefix of the .csv of frames
     int field_count;
     char **fields;  // [field_count]
 } hc_plan;
@@ -38,6 +38,7 @@ typedef struct hc_run {
     hk_scene *scene;  // of the first process, until the parts are on their way
     hk_cluster *cluster;
     cli_results results;
+    cli_text reaction_rows;  // all have them, the first one writes them
     int frame_count;
     double *frame_times;
     char **frame_files;
@@ -64,10 +65,13 @@ void hc_march(hc_run *run);
 void hc_write_frame(hc_run *run);
 bool hc_frame_is_due(const hc_run *run, double time);
 void hc_write_points(hc_run *run, const char *path);
+void hc_write_reactions(hc_run *run);
 void hc_save_state(hc_run *run, const char *path);
 void hc_load_state(hc_run *run, const char *path);
 
-// tell.c: the summary, the JSON object and the stats; returns the exit status.
+// tell.c
+cli_bodies hc_bodies(const hc_run *run);
+// The summary, the JSON object and the stats; returns the exit status.
 int hc_tell(hc_run *run);
 
 #endif

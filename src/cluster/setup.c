@@ -86,8 +86,7 @@ static char *stem_of(const char *folder, const char *path)
 static const char *not_written(const hk_output_def *o)
 {
     if (o->skin) return "output.skin";
-    if (o->reactions) return "output.reactions";
-    if (o->probe_file) return "output.probes with a file";
+    if (o->probe_count > 0) return "output.probes";
     return NULL;
 }
 
@@ -105,11 +104,12 @@ static hk_status make_plan(const hc_run *run, hc_plan *plan)
     plan->every = o->every;
     if (o->vtu) plan->stem = stem_of(folder, o->vtu);
     if (o->stats) plan->stats = cli_output_path(folder, o->stats);
+    if (o->reactions) plan->reactions = cli_output_path(folder, o->reactions);
     if (o->points) plan->frame_points = cli_output_path(folder, o->points);
     plan->field_count = o->field_count;
     plan->fields = cli_realloc(NULL, (size_t)o->field_count, sizeof(char *));
     for (int k = 0; k < o->field_count; k++) plan->fields[k] = cli_format("%s", o->fields[k]);
-    const char *const paths[] = {plan->points, plan->stats};
+    const char *const paths[] = {plan->points, plan->stats, plan->reactions};
     for (int k = 0; k < HK_COUNT_OF(paths); k++)
         if (paths[k]) HK_TRY(hk_file_check(paths[k]));
     return HK_OK;
@@ -128,7 +128,8 @@ static void tell_plan(const hc_run *run, hc_plan *plan)
     MPI_Bcast(&plan->steps, 1, MPI_INT, 0, run->comm);
     MPI_Bcast(&plan->every, 1, MPI_DOUBLE, 0, run->comm);
     MPI_Bcast(&plan->field_count, 1, MPI_INT, 0, run->comm);
-    char **const texts[] = {&plan->stem, &plan->points, &plan->stats, &plan->frame_points};
+    char **const texts[] = {&plan->stem, &plan->points, &plan->stats, &plan->reactions,
+                            &plan->frame_points};
     for (int k = 0; k < HK_COUNT_OF(texts); k++) tell_text(run, texts[k]);
     if (run->rank > 0 && plan->field_count > 0)
         plan->fields = cli_realloc(NULL, (size_t)plan->field_count, sizeof(char *));
@@ -185,7 +186,7 @@ int hc_load(hc_run *run)
 void hc_release(hc_run *run)
 {
     hk_cluster_free(run->cluster);
-    char *const texts[] = {run->plan.stem, run->plan.points, run->plan.stats,
+    char *const texts[] = {run->plan.stem, run->plan.points, run->plan.stats, run->plan.reactions,
                            run->plan.frame_points};
     for (int k = 0; k < HK_COUNT_OF(texts); k++) free(texts[k]);
     for (int k = 0; k < run->plan.field_count; k++) free(run->plan.fields[k]);
@@ -193,6 +194,7 @@ void hc_release(hc_run *run)
     for (int k = 0; k < run->frame_count; k++) free(run->frame_files[k]);
     free(run->frame_files);
     free(run->frame_times);
+    free(run->reaction_rows.text);
     cli_results_free(&run->results);
     cli_texts_free(&run->args.sets);
     if (run->rank == 0) cli_stop_log();

@@ -28,27 +28,25 @@ static totals find_totals(const hc_run *run)
     return t;
 }
 
-static json_t *vector_json(const double v[3])
+static const char *body_name(const void *of, int body)
 {
-    return json_pack("[o, o, o]", cli_json_real(v[0]), cli_json_real(v[1]), cli_json_real(v[2]));
+    return ((const hk_model *)of)->bodies[body].name;
+}
+
+cli_bodies hc_bodies(const hc_run *run)
+{
+    return (cli_bodies){body_name, run->cluster->part.model};
 }
 
 // Sums over all processes, as are the energies of the results: all call it.
-static json_t *reactions_json(hc_run *run)
+static json_t *engineering_json(const hc_run *run)
 {
-    hk_world *w = run->cluster->world;
-    int count = hk_model_constraint_count(hk_world_model(w));
-    hk_reaction *all = cli_realloc(NULL, (size_t)count, sizeof *all);
-    json_t *list = json_array();
-    if (hk_world_reactions(w, all, NULL) != HK_OK) hc_die(run, "%s", hk_error());
-    for (int k = 0; k < count; k++)
-        json_array_append_new(list, json_pack("{s:i, s:s, s:i, s:i, s:o, s:o}", "body", all[k].body,
-                                              "of", all[k].moves ? "move" : "fix", "number",
-                                              all[k].number, "vertices", all[k].vertices, "force",
-                                              vector_json(all[k].force), "moment",
-                                              vector_json(all[k].moment)));
-    free(all);
-    return list;
+    json_t *object = json_object();
+    json_t *reactions = cli_reactions_json(run->cluster->world, hc_bodies(run));
+    json_t *greatest = cli_greatest_json(run->cluster->world, hc_bodies(run));
+    if (reactions) json_object_set_new(object, "reactions", reactions);
+    if (greatest) json_object_set_new(object, "greatest", greatest);
+    return object;
 }
 
 static json_t *result_json(hc_run *run, const totals *t, bool history)
@@ -102,6 +100,7 @@ static void print_summary(const hc_run *run, const totals *t, const hk_greatest 
                 run->frame_count == 1 ? "" : "s");
     if (run->plan.points) fprintf(to, "  wrote       %s\n", run->plan.points);
     if (run->plan.stats) fprintf(to, "  wrote       %s\n", run->plan.stats);
+    if (run->plan.reactions) fprintf(to, "  wrote       %s\n", run->plan.reactions);
 }
 
 static void write_stats(hc_run *run, const totals *t)
@@ -120,7 +119,8 @@ int hc_tell(hc_run *run)
     if (run->plan.points) hc_write_points(run, run->plan.points);
     hk_greatest greatest;
     if (hk_world_greatest(run->cluster->world, &greatest) != HK_OK) hc_die(run, "%s", hk_error());
-    r->more = json_pack("{s:o}", "reactions", reactions_json(run));
+    r->more = engineering_json(run);
+    hc_write_reactions(run);
     totals t = find_totals(run);
     if (run->plan.stats) write_stats(run, &t);
     json_t *object = result_json(run, &t, false);

@@ -22,6 +22,18 @@ static void tell_progress(hc_run *run, const char *format, ...)
     run->told = cli_now();
 }
 
+// Sums over all processes: all have the rows.
+static void begin_reactions(hc_run *run)
+{
+    cli_reactions_begin(&run->reaction_rows, run->cluster->world, hc_bodies(run),
+                        run->plan.reactions);
+}
+
+static void tell_reactions(hc_run *run)
+{
+    if (run->plan.reactions) cli_reactions_add(&run->reaction_rows, run->cluster->world);
+}
+
 // ---------------------------------------------------------------- pose
 
 static bool watch_pose(void *context, const hk_iteration *i)
@@ -59,6 +71,8 @@ void hc_pose(hc_run *run)
     cli_results_add(&run->results, &report);
     cli_results_add_contact(&run->results, world);  // sums over all processes
     judge_pose(run, &report);
+    begin_reactions(run);
+    tell_reactions(run);
     hc_write_frame(run);
     bool found = run->results.outcome != HK_OUTCOME_FAILED;
     if (run->args.checkpoint && found) hc_save_state(run, run->args.checkpoint);
@@ -104,6 +118,8 @@ void hc_march(hc_run *run)
 {
     hk_world *world = run->cluster->world;
     if (run->args.resume) hc_load_state(run, run->args.resume);
+    begin_reactions(run);
+    if (run->results.steps == 0) tell_reactions(run);
     hk_world_report_energy(world, run->plan.stats != NULL);
     hk_world_set_monitor(world, watch_step, run);
     run->told = cli_now();
@@ -118,6 +134,7 @@ void hc_march(hc_run *run)
             break;
         }
         if (!take_step(run, step)) break;
+        tell_reactions(run);
         if (hc_frame_is_due(run, hk_world_time(world))) hc_write_frame(run);
         save_if_due(run, &next);
     }

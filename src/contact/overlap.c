@@ -176,8 +176,7 @@ static void describe_side(const hk_contacts *c, int side, const int32_t face[3],
         snprintf(text, size, "body %d (%.24s)", side, m->bodies[side].name);
     } else {
         int v[3];
-        for (int k = 0; k < 3; k++)
-            v[k] = number_in_body(m, m->order[c->vertex[face[k]]], side);
+        for (int k = 0; k < 3; k++) v[k] = number_in_body(m, m->order[c->vertex[face[k]]], side);
         snprintf(text, size, "face (%d, %d, %d) of body %d (%.24s)", v[0], v[1], v[2], side,
                  m->bodies[side].name);
     }

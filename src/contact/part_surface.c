@@ -5,9 +5,9 @@
 void hk_part_surface_free(hk_part_surface *s)
 {
     if (!s) return;
-    void *const arrays[] = {s->vertices,  s->area,      s->end_common,      s->edges,
-                            s->edge_area, s->triangles, s->triangle_common, s->edge_home,
-                            s->triangle_home};
+    void *const arrays[] = {s->vertices,        s->area,      s->end_common,
+                            s->edges,           s->edge_area, s->triangles,
+                            s->triangle_common, s->edge_home, s->triangle_home};
     for (int k = 0; k < HK_COUNT_OF(arrays); k++) hk_free(arrays[k]);
     hk_free(s);
 }

@@ -61,9 +61,9 @@ struct hk_partition {
     int32_t *tet;     // [tet_count] the same of tets
     int32_t *first;   // [body_count][2] of bodies: their first vertex and tet in the whole model
     int piece_count, rigid_count;
-    hk_partition_piece *pieces;  // [piece_count]
-    int64_t free_count;          // vertices of the whole model that are free
-    bool unheld;                 // some piece has fewer than three held vertices
+    hk_partition_piece *pieces;       // [piece_count]
+    int64_t free_count;               // vertices of the whole model that are free
+    bool unheld;                      // some piece has fewer than three held vertices
     struct hk_part_surface *surface;  // that can touch something (contact/contacts.h), or NULL
 };
 

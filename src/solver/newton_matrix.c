@@ -223,10 +223,10 @@ hk_status hk_newton_matrix_set(hk_newton_matrix *m, const double *x, double keep
     *positive = true;
     if (p->unknown_vertices == 0) return HK_OK;
     hk_problem_blocks(p, x, keep, m->blocks);
-    m->keep = keep;
     m->lost = false;
     phase_s[HK_PHASE_ELEMENTS] += hk_lap(&clock);
     HK_TRY(assemble(m, x, loose, diagonal));
+    m->keep = keep;
     hk_assembly_hold_axes(m->assembly, p->axes, m->lower);
     if (m->reduction) reduce(m, x, keep);
     if (m->multigrid) hk_block_rows_set(&m->rows, pattern_of(m), m->source, numbers_of(m));
