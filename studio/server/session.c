@@ -113,7 +113,8 @@ bool st_renew_surface(st_session *s, st_why *why)
 {
     st_surface fresh;
     s->topology++;
-    if (!make_surface(s, &fresh, why)) return false;
+    s->surface_lost = !make_surface(s, &fresh, why);
+    if (s->surface_lost) return false;
     st_surface_free(&s->surface);
     s->surface = fresh;
     st_hub_forget_frames(s->hub);
@@ -124,10 +125,18 @@ static void close_mode(st_session *s)
 {
     if (s->open) s->mode->end(s);
     s->open = false;
-    s->playing = s->surface_new = false;
+    s->playing = s->surface_new = s->surface_lost = false;
     st_surface_free(&s->surface);
     st_hub_forget_frames(s->hub);
     s->heard = s->echo = (st_echo){.sent = 0};
+}
+
+// Nothing is shown any more rather than something wrong.
+static void give_up_lost_surface(st_session *s)
+{
+    if (!s->surface_lost) return;
+    close_mode(s);
+    st_tell_status(s);
 }
 
 // Begins a mode with the scene and the edits that there are.
@@ -324,6 +333,7 @@ static void do_command(st_session *s, const st_command *c)
         st_fail(&why, "there is nothing called \"%s\" in mode %s", st_read_text(c->message, "type"),
                 s->mode->name);
     answer_command(s, c, result > 0, answer, &why);
+    give_up_lost_surface(s);
 }
 
 // ---------------------------------------------------------------- the queue
@@ -511,6 +521,7 @@ static void *simulate(void *context)
         // With nobody to look at it the world stands still.
         bool seen = s->open && st_hub_count(s->hub) > 0;
         wait = seen ? s->mode->tick(s) : 1000;
+        give_up_lost_surface(s);
         if (seen) wait = show(s, wait);
     }
     close_mode(s);

@@ -78,6 +78,7 @@ struct st_session {
     st_surface surface;
     uint32_t surface_since;  // the topology with which its triangles came
     bool surface_new;        // of which no page has been told yet
+    bool surface_lost;       // it could not be made anew: what is drawn is not what there is
     st_run *run;
     st_design *design;
     st_recording *recording;

@@ -2,6 +2,7 @@
 #include <ctype.h>
 #include <dirent.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -115,6 +116,19 @@ static void answer(st_reply *reply, const char *folder, const char *stem, const 
     free(path);
 }
 
+static bool fail_ending(st_why *why)
+{
+    char known[256] = "";
+    for (int i = 0; i < hk_mesh_format_count(); ++i) {
+        hk_mesh_format format = hk_mesh_format_at(i);
+        size_t length = strlen(known);
+        if (format.reads)
+            snprintf(known + length, sizeof known - length, "%s%s", length ? ", " : "",
+                     format.ending);
+    }
+    return st_fail(why, "this is no file of a mesh that can be read: they end in %s", known);
+}
+
 void st_post_upload(const st_request *request, st_reply *reply)
 {
     char name[512];
@@ -122,7 +136,7 @@ void st_post_upload(const st_request *request, st_reply *reply)
     const char *folder = request->server->files.folder[ST_UPLOADS];
     st_request_value(request, "name", name, sizeof name);
     const char *ending = ending_of(name);
-    bool good = ending || st_fail(&why, "no mesh format of that ending can be read");
+    bool good = ending || fail_ending(&why);
     if (good && stored_bytes(folder) + (double)request->length > MOST_STORED)
         good = st_fail_http(&why, 507, "the folder for uploads is full: %s", folder);
     char *plain = good ? plain_stem(name, ending) : NULL;

@@ -209,7 +209,9 @@ function build(root: HTMLElement): void {
     });
     app.on('welcome', (w) => {
         window.setTimeout(() => {
-            if (!app.scene) empty.classList.add('idle');
+            if (app.scene || app.status?.busy) return;
+            empty.classList.add('idle');
+            if (!gallery.isOpen) void gallery.open();
         }, 400);
         if (w.machine.warning) app.toasts.show('warn', w.machine.warning, '', 12);
     });

@@ -513,6 +513,21 @@ await test('pictures, plots and shapes are saved', async () => {
     await page.page.keyboard.press('Space');
 });
 
+await test('without a scene the gallery is open', async () => {
+    const other = new Server();
+    const context = await page.browser.newContext();
+    try {
+        await other.start(null);
+        const empty = await context.newPage();
+        await empty.goto(other.url.href);
+        await empty.locator('.gallery .card').first().waitFor();
+        assert.equal(await empty.locator('.empty-text').isVisible(), true);
+    } finally {
+        await context.close();
+        other.stop();
+    }
+});
+
 await test('help and the theme', async () => {
     await page.page.keyboard.press('?');
     await page.page.locator('.help-card').waitFor();

@@ -56,6 +56,15 @@ await page.page.keyboard.press('Space');
 await sleep(900);
 await shot('springs');
 
+// A blade through jelly.
+await page.openScene('scenes/cut-jelly.json');
+await page.page.keyboard.press('Space');
+await page.until('two halves', (s) => s.step > 36, 90);
+await page.page.keyboard.press('Space');
+await page.until('a pause', (s) => !s.playing);
+await sleep(900);
+await shot('torn');
+
 await page.close();
 server.stop();
 

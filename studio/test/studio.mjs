@@ -32,7 +32,7 @@ export class Server {
     async start(scene, port = 0) {
         const uploads = join(folder, 'uploads');
         mkdirSync(uploads, { recursive: true });
-        const args = ['studio', scene, '--no-open', '--uploads', uploads, '--page', process.env.STUDIO_PAGE ?? join(root, 'studio/dist')];
+        const args = ['studio', ...(scene ? [scene] : []), '--no-open', '--uploads', uploads, '--page', process.env.STUDIO_PAGE ?? join(root, 'studio/dist')];
         if (port) args.push('--port', String(port));
         this.process = spawn(hooke, args, { cwd: root, stdio: ['ignore', 'pipe', 'pipe'] });
         this.log = '';

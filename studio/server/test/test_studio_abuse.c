@@ -265,6 +265,7 @@ static void test_names_of_uploads(void **state)
         snprintf(path, sizeof path, "/api/upload?name=%s", refused[bad]);
         answer a = ask(p, "POST", path, tetrahedron, strlen(tetrahedron));
         assert_int_equal(a.status, 400);
+        assert_non_null(strstr(a.body, ".obj, .stl"));  // what it could be
         answer_free(&a);
     }
     check_folders(p, 2);  // the scene and the uploads

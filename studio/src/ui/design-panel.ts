@@ -154,7 +154,8 @@ export class DesignPanel {
             h('header', {}, icon('warn', 22), h('b', { text: noShape(d) ? 'No rest shape sags into this one' : 'The other shape was not found' }), close),
             h('p', { text: failure?.message || d.detail || d.reason }),
             h('div', { class: 'load-bar', title: 'How much of the load there is a shape for' }, h('i'), h('span', { text: `${digits(100 * reached, 3)} % of the load` })),
-            h('p', { class: 'advice', text: 'Make it stiffer or lighter, hold it in more places, or draw a shape that hangs more.' }),
+            // Where the reason does not say so itself.
+            ...(/stiffer/.test(failure?.message ?? '') ? [] : [h('p', { class: 'advice', text: 'Make it stiffer or lighter, hold it in more places, or draw a shape that hangs more.' })]),
             h('div', { class: 'row' }, button('Undo the last edit', () => this.undo(), { icon: 'undo', class: 'primary' })),
         );
         (this.card.querySelector('.load-bar i') as HTMLElement).style.width = `${100 * Math.min(1, Math.max(0, reached))}%`;
