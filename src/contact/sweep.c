@@ -83,11 +83,10 @@ void hk_sweep_free(hk_sweep *s)
     hk_free(s->beside_start);
     hk_free(s->beside);
     hk_free(s->clear);
-    hk_free(s->fresh);
-    hk_free(s->passed);
+    hk_free(s->shape);
+    for (int k = 0; k < 2; k++) hk_free(s->fit[k]);
     hk_free(s->stale);
     hk_free(s->slab);
-    hk_free(s->drift);
     hk_free(s->tasks);
     hk_free(s->found);
     hk_free(s->pairs);
@@ -140,8 +139,7 @@ static hk_status take_body(hk_sweep *s, int b, void *context)
         }
     }
     body->followed &= same;
-    body->cleared &= same;
-    body->turned = false;
+    body->turned = body->placed = false;
     return HK_OK;
 }
 

@@ -28,19 +28,19 @@ typedef struct hk_sweep_body {
     double mean[3];        // m, the mean way
     bool followed;         // away[1] and turn[1] are those of where it is
     int patches[2];        // run of them
-    // What is between its patches (sweep_clear.c) is known where it is, or in the shape of the
-    // list.
-    bool cleared, based;
-    bool passes;                // its way takes something of that
+    bool shaped, placed;   // shapes and places of its patches are known (sweep_clear.c)
     struct hk_sweep_pair *own;  // those that come too near to each other
     size_t own_count, own_room;
 } hk_sweep_body;
 
-typedef struct hk_sweep_drift {  // how a patch moves (sweep_clear.c)
+typedef struct hk_sweep_shape {  // a patch at rest (sweep_clear.c)
     double middle[3], size;      // m, of its corners
-    double way[3], spin[3];      // m and 1
-    double off;                  // m, of corners beside that
-} hk_sweep_drift;
+} hk_sweep_shape;
+
+typedef struct hk_sweep_fit {  // that of it where it is
+    double turn[4], rotation[3][3];
+    double middle[3], off;  // m, off: of corners from there
+} hk_sweep_fit;
 
 // The slab that a patch stays in on its way: along its mean normal, in the frame of its body.
 typedef struct hk_sweep_slab {
@@ -82,11 +82,10 @@ struct hk_sweep {
     double *base;          // [body_points][3] m, shapes of the lists of bodies, about their means
     size_t *beside_start;  // [patches + 1] of those beside a patch, and not before it, at rest
     int32_t *beside;
-    float *clear;           // m, what surely is between them
-    uint8_t *fresh;         // that was measured where the body is
-    float *passed;          // m, what the way that was searched takes of it
+    float *clear;           // m, what is between them at rest
     uint8_t *stale;         // [nodes of patches] it has points with other ways
-    hk_sweep_drift *drift;  // [patches]
+    hk_sweep_shape *shape;  // [patches]
+    hk_sweep_fit *fit[2];   // [patches] where bodies are, and where they go
     hk_sweep_task *tasks;
     size_t task_count, task_room;
     hk_sweep_found *found;  // [threads]
@@ -174,12 +173,11 @@ hk_status hk_sweep_find_own(hk_sweep *s, int body, double off);
 
 // ---- sweep_clear.c
 hk_status hk_sweep_list_beside(hk_sweep *s);
-// Takes as much from what is between patches of a body.
-void hk_sweep_lessen_clear(hk_sweep *s, const hk_sweep_body *body, double by);
-// A body has gone the way that was searched last.
-void hk_sweep_pass(hk_sweep *s, hk_sweep_body *body);
 // Pairs of a body that c->move brings together, whatever it does.
 hk_status hk_sweep_search_own(hk_sweep *s, int body, hk_sweep_own *own);
+// Pairs of a body that are nearer than search->near where it is and points have boxes of half of
+// that.
+hk_status hk_sweep_list_own(hk_sweep *s, int body, hk_sweep_search *search);
 
 // ---- sweep_shorten.c
 // Shortens moves of points until no pair of the list comes too near; those from `fresh` on have not
