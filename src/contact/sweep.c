@@ -47,6 +47,7 @@ hk_status hk_sweep_create(hk_contacts *c, hk_sweep **sweep)
                     s->changed && s->arrival && s->ahead && s->shortened && s->changing;
     hk_status status = complete ? hk_patches_create(c, &s->patches) : HK_NO_MEMORY;
     if (status == HK_OK) find_runs(s);
+    if (status == HK_OK) status = hk_sweep_list_around(s);
     if (status == HK_OK) status = hk_sweep_list_beside(s);
     if (status == HK_OK) {
         s->patch_way = HK_ZEROS(double, s->patches->count + 1);
@@ -92,6 +93,10 @@ void hk_sweep_free(hk_sweep *s)
     hk_free(s->pairs);
     hk_free(s->changed);
     hk_free(s->arrival);
+    hk_free(s->ring_start);
+    hk_free(s->ring);
+    hk_free(s->fan_start);
+    hk_free(s->fan);
     hk_free(s->ahead);
     hk_free(s->shortened);
     hk_free(s->changing);

@@ -91,7 +91,9 @@ struct hk_sweep {
     hk_sweep_found *found;  // [threads]
     hk_sweep_pair *pairs;
     size_t count, room;
-    hk_sweep_arrival *arrival;  // [point_count] workspace of sweep_follow.c
+    int32_t *ring_start, *ring;  // [point_count + 1] of points at the other ends of a point's edges
+    int32_t *fan_start, *fan;    // [point_count + 1] of its triangles
+    hk_sweep_arrival *arrival;   // [point_count] workspace of sweep_follow.c
     uint8_t *changed;  // [point_count] the round in which the way of a point last was shortened
 };
 
@@ -158,8 +160,11 @@ hk_status hk_sweep_own_patches(void *own, int32_t first, int32_t second);
 void hk_sweep_find_slabs(hk_sweep *s, int side);
 
 // ---- sweep_follow.c
-// Whether c->move leaves a pair what has to be left of its gap, wherever it slides.
-bool hk_sweep_passes(const hk_sweep *s, const hk_sweep_pair *pair);
+// Whether c->move takes from the gap of a pair what has to be left of it, wherever it slides, and
+// when.
+bool hk_sweep_stops(const hk_sweep *s, const hk_sweep_pair *pair, double *time);
+// For hk_sweep_is_nearest: what is beside points.
+hk_status hk_sweep_list_around(hk_sweep *s);
 // Leaves out of the list what is met by parts that met something else before.
 void hk_sweep_drop_late(hk_sweep *s);
 
@@ -238,7 +243,7 @@ static inline bool hk_sweep_is_met(const hk_sweep *s, hk_sweep_pair *k)
     // The slab between the closest points may do.
     if (k->distance - k->way.thickness - speed[0] - speed[1] >= HK_SWEEP_AHEAD * k->width + driven)
         return false;
-    return hk_sweep_meet(c, (const double(*)[3])move, HK_SWEEP_AHEAD, k);
+    return hk_sweep_meet(c, (const double(*)[3])move, k) && hk_sweep_is_nearest(s, k, k->time);
 }
 
 static inline const hk_patch_box *hk_sweep_patch_box(const hk_sweep *s, int32_t patch)

@@ -232,12 +232,12 @@ static hk_status find_in_list(hk_sweep *s, hk_sweep_body *body)
         hk_reserve((void **)&body->own, 0, sizeof *body->own, &body->own_room, body->self_count));
     for (size_t k = 0; k < body->self_count; k++) {
         const hk_way_pair *way = &body->self[k].way;
-        double left = 0.5 * (way->thickness + HK_SWEEP_LEFT * body->self[k].width);
+        double time, left = 0.5 * (way->thickness + HK_SWEEP_LEFT * body->self[k].width);
         if (!may_meet(s, body, way, left)) continue;
         hk_sweep_pair *pair = &body->own[body->own_count];
         *pair = body->self[k];
         hk_sweep_measure(s->contacts, pair);
-        body->own_count += !hk_sweep_is_safe(s, pair, 0) && !hk_sweep_passes(s, pair);
+        body->own_count += !hk_sweep_is_safe(s, pair, 0) && hk_sweep_stops(s, pair, &time);
     }
     return HK_OK;
 }
