@@ -47,6 +47,7 @@ hk_status hk_sweep_create(hk_contacts *c, hk_sweep **sweep)
                     s->changed && s->arrival && s->ahead && s->shortened && s->changing;
     hk_status status = complete ? hk_patches_create(c, &s->patches) : HK_NO_MEMORY;
     if (status == HK_OK) find_runs(s);
+    if (status == HK_OK) status = hk_sweep_list_around(s);
     if (status == HK_OK) status = hk_sweep_list_beside(s);
     if (status == HK_OK) {
         s->patch_way = HK_ZEROS(double, s->patches->count + 1);
@@ -83,16 +84,19 @@ void hk_sweep_free(hk_sweep *s)
     hk_free(s->beside_start);
     hk_free(s->beside);
     hk_free(s->clear);
-    hk_free(s->fresh);
-    hk_free(s->passed);
+    hk_free(s->shape);
+    for (int k = 0; k < 2; k++) hk_free(s->fit[k]);
     hk_free(s->stale);
     hk_free(s->slab);
-    hk_free(s->drift);
     hk_free(s->tasks);
     hk_free(s->found);
     hk_free(s->pairs);
     hk_free(s->changed);
     hk_free(s->arrival);
+    hk_free(s->ring_start);
+    hk_free(s->ring);
+    hk_free(s->fan_start);
+    hk_free(s->fan);
     hk_free(s->ahead);
     hk_free(s->shortened);
     hk_free(s->changing);
@@ -140,8 +144,7 @@ static hk_status take_body(hk_sweep *s, int b, void *context)
         }
     }
     body->followed &= same;
-    body->cleared &= same;
-    body->turned = false;
+    body->turned = body->placed = false;
     return HK_OK;
 }
 

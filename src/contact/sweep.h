@@ -35,9 +35,11 @@ void hk_sweep_take(hk_sweep *sweep, const double *x);
 hk_status hk_sweep_find(hk_sweep *sweep, const double *to);
 const hk_sweep_pair *hk_sweep_pairs(const hk_sweep *sweep, size_t *count);
 // Where on ways from contacts->x by `move` a pair meets, or how near it is at the end (time, c, n,
-// distance, nearer); false: it does not come nearer than the part `ahead` of the width.
-bool hk_sweep_meet(const hk_contacts *contacts, const double move[4][3], double ahead,
-                   hk_sweep_pair *pair);
+// distance, nearer); false: it does not come nearer than is looked after.
+bool hk_sweep_meet(const hk_contacts *contacts, const double move[4][3], hk_sweep_pair *pair);
+// Whether nothing beside the closest points of a pair is nearer to the other side, at that time of
+// ways by contacts->move: else the contact is one of others.
+bool hk_sweep_is_nearest(const hk_sweep *sweep, const hk_sweep_pair *pair, double time);
 // Closest points of a pair at contacts->x; false: they coincide.
 bool hk_sweep_measure(const hk_contacts *contacts, hk_sweep_pair *pair);
 // Takes x towards `to`, each vertex as far as it may go by itself.

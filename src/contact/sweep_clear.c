@@ -1,22 +1,23 @@
-// How far a body may go without coming in its own way, where it deforms too much for a list.
+// Patches of one body that its shape keeps apart.
 //
-// Patches beside each other always are in reach of each other. So what is between any two of them
-// is kept from step to step.
+// Patches beside each other always are in reach of each other. What is between their parts, those
+// without a common vertex, is known of the shape at rest: D at the least. Let R_a be a rotation,
+// b_a the middle of a patch at rest, β_p a corner from there, and x_p = c_a + R_a β_p + e_p where
+// it is now. Then for points p, q of two patches, d at rest,
 //
-// Let D be a distance that no two parts of two patches without a common vertex are nearer than.
-// Points move by v + ω × (x − x₀) + e, with the same v and ω for both patches. On the way, t of it,
-// what is between two points d = p − q becomes d + t (ω × d + e_p − e_q), and as ω × d is at right
-// angles to d, that is no shorter than |d| − |e_p − e_q|. With a v and ω of its own for each patch,
-// and the mean of the two for both, |e_p − e_q| is bounded by six numbers of a patch. Where what is
-// left of D is too little for the guard, it is measured anew, and where it is too little still, the
-// parts are looked at.
+//   x_p − x_q − R_a d = (c_a − c_b − R_a (b_a − b_b)) + (R_a − R_b) β_q + e_p − e_q,
+//
+// which is no longer than a number `off` that a few of a patch tell, and as |R_a d| = |d|, the two
+// are no nearer than D − off. On a straight way both sides of that are between those of its ends,
+// and R_a d becomes shorter by cos θ/2 at most, θ what the patch turns by. Only where that is too
+// little parts are looked at.
 #include "contact/quick.h"
 #include "contact/sweep_parts.h"
 
 // How near patches are at rest that are looked after, in edges.
 #define BESIDE 0.25
-// More than this, in edges, is not measured where it is not needed.
-#define ENOUGH 0.35
+// More than this, in edges, is not measured.
+#define ENOUGH 1
 
 // ---------------------------------------------------------------- which they are
 
@@ -59,9 +60,7 @@ static hk_status sort_pairs(hk_sweep *s, const listing *l)
     s->beside_start = HK_ZEROS(size_t, patches + 2);
     s->beside = HK_ARRAY(int32_t, l->count + 1);
     s->clear = HK_ZEROS(float, l->count + 1);
-    s->fresh = HK_ZEROS(uint8_t, l->count + 1);
-    s->passed = HK_ZEROS(float, l->count + 1);
-    if (!s->beside_start || !s->beside || !s->clear || !s->fresh || !s->passed) return HK_NO_MEMORY;
+    if (!s->beside_start || !s->beside || !s->clear) return HK_NO_MEMORY;
     for (size_t k = 0; k < l->count; k++) s->beside_start[l->pairs[k][0] + 2]++;
     for (size_t k = 0; k < patches; k++) s->beside_start[k + 2] += s->beside_start[k + 1];
     for (size_t k = 0; k < l->count; k++)
@@ -73,14 +72,15 @@ hk_status hk_sweep_list_beside(hk_sweep *s)
 {
     listing l = {0};
     size_t patches = (size_t)s->patches->count;
-    s->drift = HK_ZEROS(hk_sweep_drift, patches + 1);
-    hk_status status = s->drift ? list_all(s, &l) : HK_NO_MEMORY;
+    s->shape = HK_ZEROS(hk_sweep_shape, patches + 1);
+    for (int k = 0; k < 2; k++) s->fit[k] = HK_ZEROS(hk_sweep_fit, patches + 1);
+    hk_status status = s->shape && s->fit[0] && s->fit[1] ? list_all(s, &l) : HK_NO_MEMORY;
     if (status == HK_OK) status = sort_pairs(s, &l);
     hk_free(l.pairs);
     return status;
 }
 
-// ---------------------------------------------------------------- what is between them
+// ---------------------------------------------------------------- what is between them at rest
 
 enum { MOST = 3 * HK_PATCH_TRIANGLES };
 typedef struct balls {  // around primitives of a patch, from a place near it
@@ -104,7 +104,7 @@ static void find_balls(const hk_contacts *c, const double place[3], const int32_
         float size = 0;
         to->corner[n] = corner;
         for (int v = 0; v < each; v++) {
-            const double *x = c->x + 3 * (size_t)corner[v];
+            const double *x = c->rest + 3 * (size_t)corner[v];
             at[v] = (hk_float4){(float)(x[0] - place[0]), (float)(x[1] - place[1]),
                                 (float)(x[2] - place[2]), 0};
             middle += part * at[v];
@@ -146,7 +146,7 @@ static double nearer(const hk_contacts *c, hk_pair_kind kind, const int32_t *a, 
     if (hk_share_vertex(first, a, 4 - first, b)) return least;
     for (int v = 0; v < 4; v++) {
         int32_t p = v < first ? a[v] : b[v - first];
-        memcpy(x[v], c->x + 3 * (size_t)p, sizeof x[v]);
+        memcpy(x[v], c->rest + 3 * (size_t)p, sizeof x[v]);
     }
     quick_closest(kind, (const double(*)[3])x, weight, w);
     return fmin(least, sqrt(closest_dot(w, w)));
@@ -172,7 +172,7 @@ static double clearance(const hk_sweep *s, int32_t a, int32_t b, double most)
     const hk_contacts *c = s->contacts;
     const hk_patches *p = s->patches;
     const hk_patch *patch[2] = {&p->patches[a], &p->patches[b]};
-    const double *place = c->x + 3 * (size_t)p->corners[patch[0]->corners[0]];
+    const double *place = c->rest + 3 * (size_t)p->corners[patch[0]->corners[0]];
     balls first, second;
     for (int k = 0; k < (a == b ? 1 : 2); k++) {
         find_balls(c, place, p->points, patch[k]->points, NULL, 1, &first);
@@ -184,76 +184,145 @@ static double clearance(const hk_sweep *s, int32_t a, int32_t b, double most)
     return nearest(c, HK_EDGE_EDGE, &first, &second, a == b, most);
 }
 
-// ---------------------------------------------------------------- how patches move
-
-// ω with the least Σ ‖way − ω × d‖²: (Σ d² − d dᵀ) ω = Σ d × way; 0 where all are on one line.
-static void solve_spin(double m[3][3], const double by[3], double spin[3])
-{
-    double row[3][3], trace = m[0][0] + m[1][1] + m[2][2];
-    for (int i = 0; i < 3; i++) closest_cross(m[(i + 1) % 3], m[(i + 2) % 3], row[i]);
-    double det = closest_dot(m[0], row[0]);
-    bool good = det > 1e-9 * trace * trace * trace;
-    for (int i = 0; i < 3; i++)
-        spin[i] = good ? (row[0][i] * by[0] + row[1][i] * by[1] + row[2][i] * by[2]) / det : 0;
-}
-
-static void find_drift(const hk_sweep *s, const hk_patch *patch, hk_sweep_drift *to)
+static void find_shape(const hk_sweep *s, int32_t which)
 {
     const hk_contacts *c = s->contacts;
-    const int32_t *corner = s->patches->corners;
-    int first = patch->corners[0], end = patch->corners[1];
-    double part = 1.0 / (end - first), m[3][3] = {{0}}, by[3] = {0}, size = 0, radius = 0;
-    *to = (hk_sweep_drift){0};
-    for (int k = first; k < end; k++)
-        for (size_t i = 0; i < 3; i++) {
-            to->middle[i] += part * c->x[3 * (size_t)corner[k] + i];
-            to->way[i] += part * c->move[3 * (size_t)corner[k] + i];
-        }
-    for (int k = first; k < end; k++) {
-        double d[3], cross[3];
-        closest_minus(c->x + 3 * (size_t)corner[k], to->middle, d);
-        closest_cross(d, c->move + 3 * (size_t)corner[k], cross);
-        double square = closest_dot(d, d);
-        if (square > size) size = square;
-        for (int i = 0; i < 3; i++) {
-            by[i] += cross[i];
-            m[i][i] += square;
-            for (int j = 0; j < 3; j++) m[i][j] -= d[i] * d[j];
-        }
-    }
-    solve_spin(m, by, to->spin);
-    for (int k = first; k < end; k++) {
-        double d[3], e[3], cross[3];
-        closest_minus(c->x + 3 * (size_t)corner[k], to->middle, d);
-        closest_minus(c->move + 3 * (size_t)corner[k], to->way, e);
-        closest_cross(to->spin, d, cross);
-        closest_minus(e, cross, e);
-        double square = closest_dot(e, e);
-        if (square > radius) radius = square;
+    const hk_patch *patch = &s->patches->patches[which];
+    hk_sweep_shape *to = &s->shape[which];
+    double part = 1.0 / (patch->corners[1] - patch->corners[0]), size = 0;
+    for (int k = patch->corners[0]; k < patch->corners[1]; k++)
+        for (size_t i = 0; i < 3; i++)
+            to->middle[i] += part * c->rest[3 * (size_t)s->patches->corners[k] + i];
+    for (int k = patch->corners[0]; k < patch->corners[1]; k++) {
+        double d[3];
+        closest_minus(c->rest + 3 * (size_t)s->patches->corners[k], to->middle, d);
+        size = fmax(size, closest_dot(d, d));
     }
     to->size = sqrt(size);
-    to->off = sqrt(radius);
+    for (int k = 0; k < 2; k++) s->fit[k][which].turn[0] = 1;
 }
 
-static void find_drifts(hk_sweep *s, const hk_sweep_body *body)
+static void find_shapes(hk_sweep *s, hk_sweep_body *body, double edge)
 {
-    for (int k = body->patches[0]; k < body->patches[1]; k++)
-        find_drift(s, &s->patches->patches[k], &s->drift[k]);
+    for (int32_t a = body->patches[0]; a < body->patches[1]; a++) {
+        find_shape(s, a);
+        for (size_t k = s->beside_start[a]; k < s->beside_start[a + 1]; k++)
+            s->clear[k] = hk_round_down(clearance(s, a, s->beside[k], ENOUGH * edge));
+    }
+    body->shaped = true;
 }
 
-// |e_p − e_q| at the most.
-static double drift_between(const hk_sweep_drift *a, const hk_sweep_drift *b)
+// ---------------------------------------------------------------- where patches are
+
+static void rotation_by(const double q[4], double r[3][3])
 {
-    double d[3], mean[3], differ[3], cross[3], v[3];
-    closest_minus(a->middle, b->middle, d);
-    closest_minus(a->way, b->way, v);
-    closest_minus(a->spin, b->spin, differ);
-    for (int i = 0; i < 3; i++) mean[i] = 0.5 * (a->spin[i] + b->spin[i]);
-    closest_cross(mean, d, cross);
-    closest_minus(v, cross, v);
-    return sqrt(closest_dot(v, v)) + 0.5 * sqrt(closest_dot(differ, differ)) * (a->size + b->size) +
-           a->off + b->off;
+    for (int i = 0; i < 3; i++) {
+        int j = (i + 1) % 3, k = (i + 2) % 3;
+        r[i][i] = 1 - 2 * (q[1 + j] * q[1 + j] + q[1 + k] * q[1 + k]);
+        r[i][j] = 2 * (q[1 + i] * q[1 + j] - q[0] * q[1 + k]);
+        r[j][i] = 2 * (q[1 + i] * q[1 + j] + q[0] * q[1 + k]);
+    }
 }
+
+// Turns q towards the rotation nearest to m by 2 ω, ω = Σ r_j × m_j/(2 |Σ r_j · m_j|) over columns;
+// how far (Müller, Bender, Chentanez & Macklin 2016).
+static double turn_towards(double m[3][3], double r[3][3], double q[4])
+{
+    double by[3] = {0}, sum = 0, next[4], square = 0;
+    for (int j = 0; j < 3; j++) {
+        double from[3] = {r[0][j], r[1][j], r[2][j]}, to[3] = {m[0][j], m[1][j], m[2][j]}, cross[3];
+        closest_cross(from, to, cross);
+        for (int i = 0; i < 3; i++) by[i] += cross[i];
+        sum += closest_dot(from, to);
+    }
+    if (!(fabs(sum) > 0)) return 0;
+    for (int i = 0; i < 3; i++) by[i] *= 0.5 / fabs(sum);
+    next[0] = q[0] - closest_dot(by, q + 1);
+    closest_cross(by, q + 1, next + 1);
+    for (int i = 0; i < 3; i++) next[1 + i] += q[1 + i] + q[0] * by[i];
+    for (int i = 0; i < 4; i++) square += next[i] * next[i];
+    for (int i = 0; i < 4; i++) q[i] = next[i] / sqrt(square);
+    return sqrt(closest_dot(by, by));
+}
+
+enum { MOST_TURNS = 4 };
+
+// Any rotation will do; the nearer it is, the less is off.
+static void fit_patch(const hk_sweep *s, int32_t which, double part, hk_sweep_fit *to)
+{
+    enum { FEW = 3 * HK_PATCH_TRIANGLES };
+    const hk_contacts *c = s->contacts;
+    const hk_patch *patch = &s->patches->patches[which];
+    const hk_sweep_shape *shape = &s->shape[which];
+    int count = patch->corners[1] - patch->corners[0];
+    double at[FEW][3], rest[FEW][3], m[3][3] = {{0}}, square = 0;
+    for (int i = 0; i < 3; i++) to->middle[i] = 0;
+    for (int k = 0; k < count; k++) {
+        size_t p = 3 * (size_t)s->patches->corners[patch->corners[0] + k];
+        closest_minus(c->rest + p, shape->middle, rest[k]);
+        for (size_t i = 0; i < 3; i++) {
+            at[k][i] = c->x[p + i] + part * c->move[p + i];
+            to->middle[i] += at[k][i];
+        }
+    }
+    for (int i = 0; i < 3; i++) to->middle[i] /= count;
+    for (int k = 0; k < count; k++)
+        for (int i = 0; i < 3; i++) {
+            at[k][i] -= to->middle[i];
+            for (int j = 0; j < 3; j++) m[i][j] += at[k][i] * rest[k][j];
+        }
+    for (int n = 0; n < MOST_TURNS; n++) {
+        rotation_by(to->turn, to->rotation);
+        if (!(turn_towards(m, to->rotation, to->turn) > 1e-3)) break;
+    }
+    rotation_by(to->turn, to->rotation);
+    for (int k = 0; k < count; k++) {
+        double e[3];
+        for (int i = 0; i < 3; i++) e[i] = at[k][i] - closest_dot(to->rotation[i], rest[k]);
+        square = fmax(square, closest_dot(e, e));
+    }
+    to->off = sqrt(square);
+}
+
+static void fit_patches(const hk_sweep *s, const hk_sweep_body *body, int end)
+{
+    for (int32_t k = body->patches[0]; k < body->patches[1]; k++)
+        fit_patch(s, k, end, &s->fit[end][k]);
+}
+
+// How far two patches are from where one rotation would have them.
+static double off_between(const hk_sweep *s, int end, int32_t a, int32_t b)
+{
+    const hk_sweep_fit *first = &s->fit[end][a], *second = &s->fit[end][b];
+    double d[3], rest[3], square = 0;
+    closest_minus(first->middle, second->middle, d);
+    closest_minus(s->shape[a].middle, s->shape[b].middle, rest);
+    for (int i = 0; i < 3; i++) {
+        d[i] -= closest_dot(first->rotation[i], rest);
+        for (int j = 0; j < 3; j++) {
+            double e = first->rotation[i][j] - second->rotation[i][j];
+            square += e * e;
+        }
+    }
+    // Of the difference of two rotations two singular values are alike, and the third is 0.
+    return sqrt(closest_dot(d, d)) + sqrt(0.5 * square) * s->shape[b].size + first->off +
+           second->off;
+}
+
+static double clear_now(const hk_sweep *s, size_t k, int32_t a)
+{
+    return (double)s->clear[k] - off_between(s, 0, a, s->beside[k]);
+}
+
+static double clear_on_way(const hk_sweep *s, size_t k, int32_t a)
+{
+    double off = fmax(off_between(s, 0, a, s->beside[k]), off_between(s, 1, a, s->beside[k]));
+    double dot = 0;
+    for (int i = 0; i < 4; i++) dot += s->fit[0][a].turn[i] * s->fit[1][a].turn[i];
+    return fabs(dot) * (double)s->clear[k] - off;
+}
+
+// ---------------------------------------------------------------- searches
 
 static bool is_beside(const hk_sweep *s, int32_t a, int32_t b)
 {
@@ -269,54 +338,20 @@ static hk_status search_apart(void *context, int32_t a, int32_t b)
     return is_beside(own->sweep, a, b) ? HK_OK : hk_sweep_own_patches(context, a, b);
 }
 
-// What is between two patches that go their ways by c->move; where that is too little their parts
-// are looked at.
-static hk_status search_two(hk_sweep *s, size_t k, int32_t a, double edge, hk_sweep_own *own)
+static hk_status list_apart(void *context, int32_t a, int32_t b)
 {
-    int32_t b = s->beside[k];
-    double distance = s->contacts->settings->distance, clear = (double)s->clear[k];
-    double way = drift_between(&s->drift[a], &s->drift[b]), need = way + own->margin;
-    bool is_free = need < hk_sweep_room(clear, distance);
-    if (!is_free && !s->fresh[k]) {
-        clear =
-            (double)hk_round_down(clearance(s, a, b, fmin(edge, fmax(ENOUGH * edge, 3 * need))));
-        s->fresh[k] = 1;
-        is_free = need < hk_sweep_room(clear, distance);
-    }
-    if (!is_free) HK_TRY(hk_sweep_own_patches(own, a, b));
-    s->clear[k] = (float)clear;
-    s->passed[k] = hk_round_up(way);
-    return HK_OK;
+    const hk_sweep_search *search = context;
+    return is_beside(search->sweep, a, b) ? HK_OK : hk_sweep_search_patches(context, a, b);
 }
 
-static hk_status search_beside(hk_sweep *s, hk_sweep_body *body, double edge, hk_sweep_own *own)
+// Fits of the body where it is, and with `end` where it goes.
+static void find_fits(hk_sweep *s, int b, bool end)
 {
-    if (!body->cleared) hk_sweep_lessen_clear(s, body, INFINITY);
-    for (int32_t a = body->patches[0]; a < body->patches[1]; a++)
-        for (size_t k = s->beside_start[a]; k < s->beside_start[a + 1]; k++)
-            HK_TRY(search_two(s, k, a, edge, own));
-    body->cleared = true;
-    body->passes = own->guard;
-    return HK_OK;
-}
-
-void hk_sweep_pass(hk_sweep *s, hk_sweep_body *body)
-{
-    if (!body->passes) return;
-    body->passes = false;
-    for (size_t k = s->beside_start[body->patches[0]]; k < s->beside_start[body->patches[1]]; k++) {
-        double clear = (double)s->clear[k] - (double)s->passed[k];
-        s->clear[k] = hk_round_down(fmax(0, clear));
-        s->fresh[k] = 0;
-    }
-}
-
-void hk_sweep_lessen_clear(hk_sweep *s, const hk_sweep_body *body, double by)
-{
-    for (size_t k = s->beside_start[body->patches[0]]; k < s->beside_start[body->patches[1]]; k++) {
-        s->clear[k] = hk_round_down(fmax(0, (double)s->clear[k] - by));
-        s->fresh[k] = 0;
-    }
+    hk_sweep_body *body = &s->bodies[b];
+    if (!body->shaped) find_shapes(s, body, s->contacts->settings->bodies[b].edge);
+    if (!body->placed) fit_patches(s, body, 0);
+    body->placed = true;
+    if (end) fit_patches(s, body, 1);
 }
 
 // Boxes of ways as someone sees them who goes the mean way of the body.
@@ -341,12 +376,27 @@ hk_status hk_sweep_search_own(hk_sweep *s, int b, hk_sweep_own *own)
 {
     hk_sweep_body *body = &s->bodies[b];
     double radius = hk_contact_radius(s->contacts->settings, b);
-    double left = HK_SWEEP_LEFT * s->contacts->settings->distance;
-    find_local_boxes(s, b, 0.5 * own->margin + 0.5 * left + radius);
+    double distance = s->contacts->settings->distance;
+    find_local_boxes(s, b, 0.5 * own->margin + 0.5 * HK_SWEEP_LEFT * distance + radius);
     body->fitted = false;
     // What is thick may be nearer to itself than it is thick.
     if (radius > 0) return hk_patches_meet(s->patches, b, b, NULL, NULL, hk_sweep_own_patches, own);
-    find_drifts(s, body);
-    HK_TRY(search_beside(s, body, s->contacts->settings->bodies[b].edge, own));
+    find_fits(s, b, true);
+    for (int32_t a = body->patches[0]; a < body->patches[1]; a++)
+        for (size_t k = s->beside_start[a]; k < s->beside_start[a + 1]; k++)
+            if (!(clear_on_way(s, k, a) > own->margin + HK_SWEEP_AHEAD * distance))
+                HK_TRY(hk_sweep_own_patches(own, a, s->beside[k]));
     return hk_patches_meet(s->patches, b, b, NULL, NULL, search_apart, own);
+}
+
+hk_status hk_sweep_list_own(hk_sweep *s, int b, hk_sweep_search *search)
+{
+    hk_sweep_body *body = &s->bodies[b];
+    bool thick = hk_contact_radius(s->contacts->settings, b) > 0;
+    find_fits(s, b, false);
+    for (int32_t a = body->patches[0]; a < body->patches[1]; a++)
+        for (size_t k = s->beside_start[a]; k < s->beside_start[a + 1]; k++)
+            if (thick || !(clear_now(s, k, a) > search->near))
+                HK_TRY(hk_sweep_search_patches(search, a, s->beside[k]));
+    return hk_patches_meet(s->patches, b, b, NULL, NULL, list_apart, search);
 }

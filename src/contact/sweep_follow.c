@@ -67,23 +67,24 @@ static bool follow(const double x[4][3], const double move[4][3], const hk_way_p
 
 // ---------------------------------------------------------------- the guard
 
-bool hk_sweep_passes(const hk_sweep *s, const hk_sweep_pair *k)
+bool hk_sweep_stops(const hk_sweep *s, const hk_sweep_pair *k, double *time)
 {
     const hk_contacts *c = s->contacts;
-    double x[4][3], move[4][3], time = 0;
+    double x[4][3], move[4][3];
     place at;
-    if (k->way.kind == HK_VERTEX_PLANE) return false;  // its slab is the same all the way
+    *time = 0;
+    if (k->way.kind == HK_VERTEX_PLANE) return true;  // its slab is the same all the way
     hk_contact_corners(c->x, k->way.point, x);
     hk_contact_corners(c->move, k->way.point, move);
     find_place((const double(*)[3])x, (const double(*)[3])move, 0, &k->way, &at);
     double floor = at.gap - hk_sweep_room(at.gap, k->width);
-    if (!(at.gap > CLOSE * floor)) return false;
-    return !follow((const double(*)[3])x, (const double(*)[3])move, &k->way, floor, &time, &at);
+    if (!(at.gap > CLOSE * floor)) return true;
+    return follow((const double(*)[3])x, (const double(*)[3])move, &k->way, floor, time, &at);
 }
 
 // ---------------------------------------------------------------- forces
 
-bool hk_sweep_meet(const hk_contacts *c, const double move[4][3], double ahead, hk_sweep_pair *k)
+bool hk_sweep_meet(const hk_contacts *c, const double move[4][3], hk_sweep_pair *k)
 {
     double x[4][3], driven = 0, out = 0;
     place at;
@@ -105,9 +106,95 @@ bool hk_sweep_meet(const hk_contacts *c, const double move[4][3], double ahead, 
         out += k->c[v] * closest_dot(k->n, move[v]);
     }
     k->nearer = fmax(0, -out);
-    if (driven > 0) return k->distance - k->way.thickness + out < ahead * k->width + driven;
-    return meets || at.gap < ahead * k->width;
+    if (driven > 0)
+        return k->distance - k->way.thickness + out < HK_SWEEP_AHEAD * k->width + driven;
+    return meets || at.gap < HK_SWEEP_AHEAD * k->width;
 }
+
+// ---------------------------------------------------------------- who is nearest
+
+// Fills start and list with what is beside points: `each` numbers of `count` things with as many
+// corners, a thing itself (each: 0) or the other corner.
+static hk_status list_around(int points, const int32_t *corners, int corner_count, int count,
+                             bool other, int32_t **start, int32_t **list)
+{
+    *start = HK_ZEROS(int32_t, points + 2);
+    *list = HK_ARRAY(int32_t, (size_t)corner_count * (size_t)count + 1);
+    if (!*start || !*list) return HK_NO_MEMORY;
+    for (int k = 0; k < corner_count * count; k++) (*start)[corners[k] + 2]++;
+    for (int p = 0; p < points; p++) (*start)[p + 2] += (*start)[p + 1];
+    for (int k = 0; k < corner_count * count; k++)
+        (*list)[(*start)[corners[k] + 1]++] = other ? corners[k ^ 1] : k / corner_count;
+    return HK_OK;
+}
+
+hk_status hk_sweep_list_around(hk_sweep *s)
+{
+    const hk_contacts *c = s->contacts;
+    HK_TRY(list_around(c->point_count, c->edges, 2, c->edge_count, true, &s->ring_start, &s->ring));
+    return list_around(c->point_count, c->triangles, 3, c->triangle_count, false, &s->fan_start,
+                       &s->fan);
+}
+
+typedef struct looking {  // from the closest point of a side to the other one
+    const hk_contacts *contacts;
+    double time, from[3], to[3];
+} looking;
+
+// Closest points that are at the border of what they are of are nearest to each other only if what
+// is beside it draws back from the other side; by more than this it does not.
+#define LEAN 0.1
+
+static bool leans(const looking *l, int32_t point)
+{
+    const double *x = l->contacts->x + 3 * (size_t)point;
+    const double *move = l->contacts->move + 3 * (size_t)point;
+    double d[3];
+    for (int i = 0; i < 3; i++) d[i] = x[i] + l->time * move[i] - l->from[i];
+    double along = closest_dot(d, l->to);
+    return along > 0 && along * along > LEAN * LEAN * closest_dot(d, d);
+}
+
+static bool side_leans(const hk_sweep *s, const looking *l, const int32_t *corner, int count)
+{
+    const hk_contacts *c = s->contacts;
+    if (count == 1)
+        for (int k = s->ring_start[corner[0]]; k < s->ring_start[corner[0] + 1]; k++)
+            if (leans(l, s->ring[k])) return true;
+    if (count != 2) return false;
+    for (int k = s->fan_start[corner[0]]; k < s->fan_start[corner[0] + 1]; k++) {
+        const int32_t *t = c->triangles + 3 * (size_t)s->fan[k];
+        for (int v = 0; v < 3; v++) {
+            int32_t a = t[(v + 1) % 3], b = t[(v + 2) % 3];
+            bool beside = (a == corner[0] && b == corner[1]) || (a == corner[1] && b == corner[0]);
+            if (beside && leans(l, t[v])) return true;
+        }
+    }
+    return false;
+}
+
+bool hk_sweep_is_nearest(const hk_sweep *s, const hk_sweep_pair *k, double time)
+{
+    const hk_contacts *c = s->contacts;
+    int firsts = hk_pair_firsts(k->way.kind);
+    if (k->way.kind == HK_VERTEX_PLANE) return true;
+    for (int side = 0; side < 2; side++) {
+        looking l = {.contacts = c, .time = time};
+        int32_t corner[3];
+        int count = 0;
+        for (int v = side ? firsts : 0; v < (side ? 4 : firsts); v++) {
+            size_t p = 3 * (size_t)k->way.point[v];
+            for (size_t i = 0; i < 3; i++)
+                l.from[i] += fabs(k->c[v]) * (c->x[p + i] + time * c->move[p + i]);
+            if (fabs(k->c[v]) > 1e-3) corner[count++] = k->way.point[v];
+        }
+        for (int i = 0; i < 3; i++) l.to[i] = side ? k->n[i] : -k->n[i];
+        if (side_leans(s, &l, corner, count)) return false;
+    }
+    return true;
+}
+
+// ---------------------------------------------------------------- who comes first
 
 // What met something else before, and would be in there by now, meets nothing: deeper than this,
 // relative to the width of contacts.

@@ -177,8 +177,10 @@ static void fill_own(const hk_contacts *c, hk_sweep_pair *pair)
 static bool counts(const hk_sweep_search *search, hk_sweep_pair *pair)
 {
     if (search->near > 0) return true;
+    double time;
     if (search->guard)
-        return !hk_sweep_is_safe(search->sweep, pair, 0) && !hk_sweep_passes(search->sweep, pair);
+        return !hk_sweep_is_safe(search->sweep, pair, 0) &&
+               hk_sweep_stops(search->sweep, pair, &time);
     return hk_sweep_is_met(search->sweep, pair);
 }
 
@@ -321,8 +323,9 @@ static hk_status try_own(void *context, hk_pair_kind kind, const int32_t point[4
     HK_TRY(add(&search, kind, point, reach));
     if (own->found->count == before) return HK_OK;
     const hk_sweep_pair *pair = &own->found->list[before];
+    double time;
     if (hk_sweep_is_safe(own->sweep, pair, own->margin) ||
-        (own->guard && hk_sweep_passes(own->sweep, pair)))
+        (own->guard && !hk_sweep_stops(own->sweep, pair, &time)))
         own->found->count = before;
     return HK_OK;
 }

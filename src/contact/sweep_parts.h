@@ -28,19 +28,19 @@ typedef struct hk_sweep_body {
     double mean[3];        // m, the mean way
     bool followed;         // away[1] and turn[1] are those of where it is
     int patches[2];        // run of them
-    // What is between its patches (sweep_clear.c) is known where it is, or in the shape of the
-    // list.
-    bool cleared, based;
-    bool passes;                // its way takes something of that
+    bool shaped, placed;   // shapes and places of its patches are known (sweep_clear.c)
     struct hk_sweep_pair *own;  // those that come too near to each other
     size_t own_count, own_room;
 } hk_sweep_body;
 
-typedef struct hk_sweep_drift {  // how a patch moves (sweep_clear.c)
+typedef struct hk_sweep_shape {  // a patch at rest (sweep_clear.c)
     double middle[3], size;      // m, of its corners
-    double way[3], spin[3];      // m and 1
-    double off;                  // m, of corners beside that
-} hk_sweep_drift;
+} hk_sweep_shape;
+
+typedef struct hk_sweep_fit {  // that of it where it is
+    double turn[4], rotation[3][3];
+    double middle[3], off;  // m, off: of corners from there
+} hk_sweep_fit;
 
 // The slab that a patch stays in on its way: along its mean normal, in the frame of its body.
 typedef struct hk_sweep_slab {
@@ -82,17 +82,18 @@ struct hk_sweep {
     double *base;          // [body_points][3] m, shapes of the lists of bodies, about their means
     size_t *beside_start;  // [patches + 1] of those beside a patch, and not before it, at rest
     int32_t *beside;
-    float *clear;           // m, what surely is between them
-    uint8_t *fresh;         // that was measured where the body is
-    float *passed;          // m, what the way that was searched takes of it
+    float *clear;           // m, what is between them at rest
     uint8_t *stale;         // [nodes of patches] it has points with other ways
-    hk_sweep_drift *drift;  // [patches]
+    hk_sweep_shape *shape;  // [patches]
+    hk_sweep_fit *fit[2];   // [patches] where bodies are, and where they go
     hk_sweep_task *tasks;
     size_t task_count, task_room;
     hk_sweep_found *found;  // [threads]
     hk_sweep_pair *pairs;
     size_t count, room;
-    hk_sweep_arrival *arrival;  // [point_count] workspace of sweep_follow.c
+    int32_t *ring_start, *ring;  // [point_count + 1] of points at the other ends of a point's edges
+    int32_t *fan_start, *fan;    // [point_count + 1] of its triangles
+    hk_sweep_arrival *arrival;   // [point_count] workspace of sweep_follow.c
     uint8_t *changed;  // [point_count] the round in which the way of a point last was shortened
 };
 
@@ -159,8 +160,11 @@ hk_status hk_sweep_own_patches(void *own, int32_t first, int32_t second);
 void hk_sweep_find_slabs(hk_sweep *s, int side);
 
 // ---- sweep_follow.c
-// Whether c->move leaves a pair what has to be left of its gap, wherever it slides.
-bool hk_sweep_passes(const hk_sweep *s, const hk_sweep_pair *pair);
+// Whether c->move takes from the gap of a pair what has to be left of it, wherever it slides, and
+// when.
+bool hk_sweep_stops(const hk_sweep *s, const hk_sweep_pair *pair, double *time);
+// For hk_sweep_is_nearest: what is beside points.
+hk_status hk_sweep_list_around(hk_sweep *s);
 // Leaves out of the list what is met by parts that met something else before.
 void hk_sweep_drop_late(hk_sweep *s);
 
@@ -174,12 +178,11 @@ hk_status hk_sweep_find_own(hk_sweep *s, int body, double off);
 
 // ---- sweep_clear.c
 hk_status hk_sweep_list_beside(hk_sweep *s);
-// Takes as much from what is between patches of a body.
-void hk_sweep_lessen_clear(hk_sweep *s, const hk_sweep_body *body, double by);
-// A body has gone the way that was searched last.
-void hk_sweep_pass(hk_sweep *s, hk_sweep_body *body);
 // Pairs of a body that c->move brings together, whatever it does.
 hk_status hk_sweep_search_own(hk_sweep *s, int body, hk_sweep_own *own);
+// Pairs of a body that are nearer than search->near where it is and points have boxes of half of
+// that.
+hk_status hk_sweep_list_own(hk_sweep *s, int body, hk_sweep_search *search);
 
 // ---- sweep_shorten.c
 // Shortens moves of points until no pair of the list comes too near; those from `fresh` on have not
@@ -240,7 +243,7 @@ static inline bool hk_sweep_is_met(const hk_sweep *s, hk_sweep_pair *k)
     // The slab between the closest points may do.
     if (k->distance - k->way.thickness - speed[0] - speed[1] >= HK_SWEEP_AHEAD * k->width + driven)
         return false;
-    return hk_sweep_meet(c, (const double(*)[3])move, HK_SWEEP_AHEAD, k);
+    return hk_sweep_meet(c, (const double(*)[3])move, k) && hk_sweep_is_nearest(s, k, k->time);
 }
 
 static inline const hk_patch_box *hk_sweep_patch_box(const hk_sweep *s, int32_t patch)

@@ -144,8 +144,7 @@ static hk_status list_self(hk_sweep *s, int b, double near)
     hk_patches_refit(s->patches, b);
     hk_sweep_found found = {body->self, 0, body->self_room};
     hk_sweep_search search = {.sweep = s, .found = &found, .near = near};
-    hk_status status =
-        hk_patches_meet(s->patches, b, b, NULL, NULL, hk_sweep_search_patches, &search);
+    hk_status status = hk_sweep_list_own(s, b, &search);
     body->self = found.list;
     body->self_room = found.room;
     body->self_count = status == HK_OK ? found.count : 0;
@@ -166,15 +165,6 @@ static hk_status list_on_way(hk_sweep *s, int b)
     return status;
 }
 
-// What was known to be between patches in the shape of the list is known where the body is.
-static void leave_list(hk_sweep *s, hk_sweep_body *body)
-{
-    if (!(body->near > 0) || !body->based) return;
-    hk_sweep_lessen_clear(s, body, 2 * body->away[0]);
-    body->cleared = true;
-    body->based = false;
-}
-
 // Makes the list of a body anew where it deforms too much for it; where it deforms too much for
 // any, there is none, and its pairs are looked for on the ways.
 hk_status hk_sweep_cover_self(hk_sweep *s, int b)
@@ -188,10 +178,8 @@ hk_status hk_sweep_cover_self(hk_sweep *s, int b)
     body->followed = true;
     if (covered) return HK_OK;
     double near = fmax(NEAR * c->settings->bodies[b].edge, 2 * c->settings->distance);
-    leave_list(s, body);
     take_base(s, body);
     if (!(needed_near(body) < 0.5 * near)) return list_on_way(s, b);
-    body->based = body->cleared;
     return list_self(s, b, near);
 }
 
@@ -244,12 +232,12 @@ static hk_status find_in_list(hk_sweep *s, hk_sweep_body *body)
         hk_reserve((void **)&body->own, 0, sizeof *body->own, &body->own_room, body->self_count));
     for (size_t k = 0; k < body->self_count; k++) {
         const hk_way_pair *way = &body->self[k].way;
-        double left = 0.5 * (way->thickness + HK_SWEEP_LEFT * body->self[k].width);
+        double time, left = 0.5 * (way->thickness + HK_SWEEP_LEFT * body->self[k].width);
         if (!may_meet(s, body, way, left)) continue;
         hk_sweep_pair *pair = &body->own[body->own_count];
         *pair = body->self[k];
         hk_sweep_measure(s->contacts, pair);
-        body->own_count += !hk_sweep_is_safe(s, pair, 0) && !hk_sweep_passes(s, pair);
+        body->own_count += !hk_sweep_is_safe(s, pair, 0) && hk_sweep_stops(s, pair, &time);
     }
     return HK_OK;
 }
@@ -269,11 +257,7 @@ hk_status hk_sweep_find_own(hk_sweep *s, int b, double off)
             listed = needed_near(body) < body->near;
         }
     }
-    if (listed) {
-        body->cleared = body->passes = false;
-        return find_in_list(s, body);
-    }
-    leave_list(s, body);
+    if (listed) return find_in_list(s, body);
     body->near = 0;
     hk_sweep_found found = {body->own, 0, body->own_room};
     hk_sweep_own own = {.sweep = s, .found = &found, .guard = true};

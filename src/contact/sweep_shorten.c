@@ -16,7 +16,8 @@ typedef struct approach {
     bool stuck;       // there is no slab
 } approach;
 
-static approach approach_of(const hk_sweep *s, const hk_sweep_pair *k)
+// On the rest of their ways from that time on, where the pair is then.
+static approach approach_of(const hk_sweep *s, const hk_sweep_pair *k, double time)
 {
     const hk_contacts *c = s->contacts;
     approach to = {0};
@@ -24,18 +25,22 @@ static approach approach_of(const hk_sweep *s, const hk_sweep_pair *k)
     int firsts = hk_pair_firsts(k->way.kind);
     hk_closest at;
     hk_contact_corners(c->x, k->way.point, x);
+    for (int v = 0; v < 4; v++)
+        for (int i = 0; i < 3; i++)
+            x[v][i] += time * c->move[3 * (size_t)k->way.point[v] + (size_t)i];
     quick_closest(k->way.kind, (const double(*)[3])x, at.c, at.w);
     at.square = closest_dot(at.w, at.w);
     double distance = pair_distance(k->way.kind, &at, (const double(*)[3])x);
     hk_slab slab = slab_between(k->way.kind, (const double(*)[3])x, at.c, at.w, distance);
     double between = fmin(distance, slab.first - slab.second);
     to.stuck = !(between > 0);
-    to.room = hk_sweep_room(between - k->way.thickness, k->width);
+    // On the way what may be taken of the gap has been taken.
+    to.room = time > 0 ? 0 : hk_sweep_room(between - k->way.thickness, k->width);
     memcpy(to.normal, slab.normal, sizeof to.normal);
     for (int v = 0; v < 4; v++) {
         bool first = v < firsts;
         const double *move = c->move + 3 * (size_t)k->way.point[v];
-        to.speed[v] = (first ? -1 : 1) * closest_dot(to.normal, move);
+        to.speed[v] = (first ? -1 : 1) * (1 - time) * closest_dot(to.normal, move);
         to.slack[v] = first ? slab.height[v] - slab.first : slab.second - slab.height[v];
         if (k->way.kind == HK_VERTEX_PLANE && !first) to.slack[v] = 0;  // it is flat
     }
@@ -67,11 +72,18 @@ static bool shorten(hk_sweep *s, const hk_sweep_pair *k, int round, manner how)
 {
     hk_contacts *c = s->contacts;
     int firsts = hk_pair_firsts(k->way.kind);
-    approach a = approach_of(s, k);
-    double limit[2] = {0, 0}, little = 1e-9 * k->width;
+    double limit[2] = {0, 0}, little = 1e-9 * k->width, time;
     bool any = false;
-    if (!a.stuck && !divide_room(&a, firsts, limit)) return false;
-    if (hk_sweep_passes(s, k)) return false;
+    if (!hk_sweep_stops(s, k, &time)) return false;
+    // What slides is stopped by what it runs into, not by what it would have passed.
+    if (how != ALONG) time = 0;
+    approach a = approach_of(s, k, time);
+    bool near = a.stuck || divide_room(&a, firsts, limit);
+    if (!near && time > 0) {
+        a = approach_of(s, k, 0);
+        near = a.stuck || divide_room(&a, firsts, limit);
+    }
+    if (!near) return false;
     for (int v = 0; v < 4; v++) {
         int32_t p = k->way.point[v];
         double *move = c->move + 3 * (size_t)p, to = a.slack[v] + limit[v >= firsts];

@@ -27,7 +27,6 @@ static hk_status move_body(hk_sweep *s, int b, void *context)
             x[at + i] = p < 0 ? w->to[at + i] : x[at + i] + c->move[3 * p + i];
         if (p >= 0) memcpy(s->end + 3 * p, x + at, 3 * sizeof *x);
     }
-    hk_sweep_pass(s, &s->bodies[b]);
     return HK_OK;
 }
 

@@ -127,7 +127,7 @@ static bool make_pair(const hk_split *s, hk_split_pair *pair)
     const hk_sweep_pair *at = &pair->at;
     pair->soft = 0;
     for (int v = 0; v < 4; v++) {
-        int32_t u = pair->unknown[v] = unknown_of(s, at->way.point[v]);
+        int32_t u = pair->unknown[v] = at->c[v] != 0 ? unknown_of(s, at->way.point[v]) : -1;
         if (u >= 0) pair->soft += at->c[v] * at->c[v] * (double)s->contact.soft[u];
     }
     pair->lacks = HARD_AT * at->width - (at->distance - at->way.thickness);
@@ -144,7 +144,7 @@ static void way_of(const hk_split *s, const hk_split_pair *pair, int v, const fl
                    double way[3])
 {
     const hk_contacts *c = s->contact.contacts;
-    int32_t point = pair->at.way.point[v], unknown = pair->unknown[v];
+    int32_t point = pair->at.way.point[v], unknown = unknown_of(s, point);
     const double *x = c->x + 3 * (size_t)point, *from = c->from + 3 * (size_t)point;
     if (unknown < 0) {
         closest_minus(x, from, way);
@@ -155,7 +155,7 @@ static void way_of(const hk_split *s, const hk_split_pair *pair, int v, const fl
         way[i] = y[i] + s->length * (double)moved[4 * (int64_t)unknown + i] - x[i];
 }
 
-// How far the closest points have gone against each other where vertices are at y plus `moved`.
+// How far the closest points have gone against each other.
 static void displacement(const hk_split *s, const hk_split_pair *pair, const float *moved,
                          double u[3])
 {
@@ -195,7 +195,8 @@ void hk_split_contact_begin(hk_split *s, const double *x, float *right)
             pair->force[i] = pair->kept[i] + KEPT * (pair->force[i] - pair->kept[i]);
         double along = closest_dot(pair->force, pair->at.n), across[3];
         for (int i = 0; i < 3; i++) across[i] = pair->force[i] - along * pair->at.n[i];
-        if (!hk_sweep_measure(w->contacts, &pair->at) || !make_pair(s, pair) ||
+        if (!hk_sweep_measure(w->contacts, &pair->at) ||
+            !hk_sweep_is_nearest(w->sweep, &pair->at, 0) || !make_pair(s, pair) ||
             pair->lacks < (HARD_AT - LOOK_AHEAD) * pair->at.width)
             continue;
         double out = closest_dot(across, pair->at.n);
@@ -242,12 +243,17 @@ static void renew_pairs(hk_split *s)
 {
     hk_split_contact *w = &s->contact;
     for (size_t k = 0; k < w->count; k++) {
-        hk_split_pair *pair = &w->pairs[k];
-        double way[4][3] = {{0}};
-        for (int v = 0; v < 4; v++)
-            if (pair->unknown[v] >= 0) way_of(s, pair, v, w->total, way[v]);
-        hk_sweep_meet(w->contacts, (const double(*)[3])way, LOOK_AHEAD, &pair->at);
-        make_pair(s, pair);
+        hk_split_pair *pair = &w->pairs[k], next = *pair;
+        double way[4][3];
+        bool driven = false;
+        for (int v = 0; v < 4; v++) {
+            way_of(s, pair, v, w->total, way[v]);
+            driven |= pair->unknown[v] < 0 && closest_dot(way[v], way[v]) > 0;
+        }
+        if (driven || pair->at.way.kind == HK_VERTEX_PLANE) continue;
+        hk_sweep_meet(w->contacts, (const double(*)[3])way, &next.at);
+        if (hk_sweep_is_nearest(w->sweep, &next.at, next.at.time) && make_pair(s, &next))
+            *pair = next;
     }
 }
 
