@@ -1,6 +1,6 @@
 // What the files of hk_sweep share: sweep.c (what may meet), sweep_pairs.c (which pairs of two
-// patches do), sweep_self.c and sweep_clear.c (a body and itself), sweep_shorten.c (one point after
-// the other), sweep_walk.c (how far to go).
+// patches do), sweep_follow.c (where they do), sweep_self.c and sweep_clear.c (a body and itself),
+// sweep_shorten.c (one point after the other), sweep_walk.c (how far to go).
 #ifndef HK_SWEEP_PARTS_H
 #define HK_SWEEP_PARTS_H
 
