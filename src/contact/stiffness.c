@@ -109,19 +109,19 @@ static hk_status list_near(hk_contacts *c, double nearer)
 }
 
 // What slides in the lanes of a block; those that do, one bit for each.
-static unsigned fill_slides(const hk_contacts *c, size_t near, hk_feature_stiffness *to)
+static unsigned fill_slides(const hk_contacts *c, const hk_feature_table *kernels, size_t near,
+                            hk_feature_stiffness *to)
 {
     size_t first = c->block_first[c->blocks->near[near].block];
     const hk_slide *s = c->slides + c->blocks->near[near].slide;
     unsigned slides = 0;
     for (const hk_slide *last = s + c->blocks->near[near].slides; s < last; s++) {
         int lane = (int)(s->contact - first);
-        double b[3][3];
-        slide_block(c, s, b);
+        double b[6];
+        kernels->stiffen_slide(&s->friction, s->point, c->x, c->from, b);
         slides |= 1u << lane;
         for (int v = 0; v < 4; v++) to->weight[v][lane] = s->friction.c[v];
-        for (int i = 0, k = 0; i < 3; i++)
-            for (int j = i; j < 3; j++) to->slide[k++][lane] = b[i][j];
+        for (int k = 0; k < 6; k++) to->slide[k][lane] = b[k];
     }
     for (int l = 0; l < HK_FEATURE_LANES; l++) {
         if (slides >> l & 1u) continue;
@@ -240,7 +240,7 @@ static void visit_block(const hk_contacts *c, const visit_of *v, size_t near, in
     const hk_contact *list = c->list + c->block_first[block];
     unsigned own = own_lanes(c, b, thread);
     if (own == 0) return;
-    unsigned any = fill_slides(c, near, &found) | hk_contacts_near_in_block(c, block, v->nearer);
+    unsigned any = fill_slides(c, v->kernels, near, &found) | hk_contacts_near_in_block(c, block, v->nearer);
     any &= own;
     if (any == 0) return;
     unsigned plain = v->kernels->stiffen(b, list->pair.law, v->keep, c->x, &found);
