@@ -110,8 +110,8 @@ static double sweep_block(hk_contacts *c, const hk_feature_table *kernels, size_
     for (int l = 0; l < b->count; l++) {
         double *gradient = forces ? gradients + 12 * l : NULL;
         if (near >> l & 1u)
-            sum += take_contact(c, kernels, first + (size_t)l, l, plain >> l & 1u, &found,
-                                gradient);
+            sum +=
+                take_contact(c, kernels, first + (size_t)l, l, plain >> l & 1u, &found, gradient);
         else if (forces)
             memset(gradient, 0, 12 * sizeof(double));
     }

@@ -65,7 +65,7 @@ typedef struct hk_contact_blocks {
     // Blocks of the list that have any, and what slides in them.
     struct {
         size_t block, slide, slides;  // the first of so many
-    } *near;                          // [near_count]
+    } * near;                         // [near_count]
     size_t near_count, near_capacity;
     uint16_t *slice;  // [point_count] which one a point is in; of obstacles NO_SLICE
     int slices;
@@ -203,8 +203,7 @@ static unsigned own_lanes(const hk_contacts *c, const hk_feature_block *b, int t
     const uint16_t *slice = c->blocks->slice;
     unsigned own = 0;
     for (int v = 0; v < 4; v++)
-        for (int l = 0; l < b->count; l++)
-            own |= (slice[b->point[v][l]] == thread ? 1u : 0u) << l;
+        for (int l = 0; l < b->count; l++) own |= (slice[b->point[v][l]] == thread ? 1u : 0u) << l;
     return own;
 }
 
@@ -240,7 +239,8 @@ static void visit_block(const hk_contacts *c, const visit_of *v, size_t near, in
     const hk_contact *list = c->list + c->block_first[block];
     unsigned own = own_lanes(c, b, thread);
     if (own == 0) return;
-    unsigned any = fill_slides(c, v->kernels, near, &found) | hk_contacts_near_in_block(c, block, v->nearer);
+    unsigned any =
+        fill_slides(c, v->kernels, near, &found) | hk_contacts_near_in_block(c, block, v->nearer);
     any &= own;
     if (any == 0) return;
     unsigned plain = v->kernels->stiffen(b, list->pair.law, v->keep, c->x, &found);
