@@ -193,6 +193,7 @@ static void test_values(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_features),
-                                       cmocka_unit_test(test_values), cmocka_unit_test(test_planes)};
+                                       cmocka_unit_test(test_values),
+                                       cmocka_unit_test(test_planes)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -78,7 +78,7 @@ static hk_status allocate(hk_contacts *c)
     c->placed = HK_ZEROS(hk_placement, obstacles);
     c->x = HK_ZEROS(double, 3 * points + 1);
     c->base = HK_ZEROS(double, 3 * points);
-    c->from = HK_ZEROS(double, 3 * points);
+    c->from = HK_ZEROS(double, 3 * points + 1);
     c->kept = HK_ZEROS(double, 3 * points);
     c->seen = HK_ZEROS(double, 3 * points);
     c->aim = HK_ZEROS(double, 3 * points);

@@ -169,7 +169,7 @@ typedef struct hk_contacts {
     size_t listed_slides;   // the first of them, in the order of their contacts
     int64_t slide_version;  // of the list that these are of
     int64_t slide_rounds;   // that they were made, or scaled
-    double *from;           // [point_count][3] m, where points were when it began
+    double *from;           // [point_count][3] m, where points were when it began; as long as x
     double step;            // s; 0: there is none
     double scale;           // by which energies count in it
     bool euler;             // the step is one of backward Euler

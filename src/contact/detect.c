@@ -24,7 +24,8 @@ double hk_contacts_gather(hk_contacts *c, const double *x)
         double *to = c->x + 3 * (size_t)p, away[3];
         if (p < c->body_points) memcpy(to, x + 4 * (size_t)c->vertex[p], 3 * sizeof(double));
         closest_minus(to, c->base + 3 * (size_t)p, away);
-        square = fmax(square, closest_dot(away, away));
+        double far = closest_dot(away, away);
+        square = far > square ? far : square;
     }
     return sqrt(square);
 }

@@ -2,6 +2,7 @@
 // HK_FEATURE_TABLE set by cmake/lanes.cmake.
 #include "contact/feature_lanes.h"
 
+#include "contact/quick.h"
 #include "math/mat3.h"
 
 // As in quick.h: sines, squared, of what is not nearly parallel.
@@ -323,6 +324,52 @@ static void stiffen_one(const hk_pair *pair, double keep, const double x[4][3], 
         }
 }
 
+static double evaluate_one(const hk_pair *pair, const double x[4][3], double *gradient, double *gap)
+{
+    return quick_evaluate(pair, x, gradient, gap);
+}
+
+// ---------------------------------------------------------------- friction
+
+typedef double four __attribute__((vector_size(4 * sizeof(double)), aligned(8)));
+
+static inline double find_slide(const hk_friction *f, const int32_t point[4], const double *x,
+                                const double *from, double to[3])
+{
+    four sum = {0, 0, 0, 0};
+    for (int v = 0; v < 4; v++) {
+        int64_t at = 3 * (int64_t)point[v];
+        sum += f->c[v] * (*(const four *)(x + at) - *(const four *)(from + at));
+    }
+    double through = sum[0] * f->normal[0] + sum[1] * f->normal[1] + sum[2] * f->normal[2];
+    for (int i = 0; i < 3; i++) to[i] = sum[i] - through * f->normal[i];
+    return through < 0 ? through : 0;
+}
+
+static double slide(const hk_friction *f, const int32_t point[4], const double *x,
+                    const double *from, double *gradient)
+{
+    double s[3], nearer = find_slide(f, point, x, from, s);
+    if (gradient) friction_gradient(f, s, nearer, gradient);
+    return friction_energy(f, s, nearer);
+}
+
+static void stiffen_slide(const hk_friction *f, const int32_t point[4], const double *x,
+                          const double *from, double block[6])
+{
+    double s[3], b[3][3], nearer = find_slide(f, point, x, from, s);
+    friction_block(f, s, nearer, b);
+    for (int i = 0, k = 0; i < 3; i++)
+        for (int j = i; j < 3; j++) block[k++] = b[i][j];
+}
+
 extern const hk_feature_table HK_FEATURE_TABLE;
 const hk_feature_table HK_FEATURE_TABLE = {
-    .find = find, .evaluate = evaluate, .stiffen = stiffen, .stiffen_one = stiffen_one};
+    .find = find,
+    .evaluate = evaluate,
+    .stiffen = stiffen,
+    .stiffen_one = stiffen_one,
+    .evaluate_one = evaluate_one,
+    .slide = slide,
+    .stiffen_slide = stiffen_slide,
+};

@@ -54,8 +54,8 @@ enum { HK_FEATURE_PAIRS = 10 };  // of corners 00, 01, 02, 03, 11, …
 
 // Stiffness of contacts, and of friction at the same corners (stiffness.c).
 typedef struct __attribute__((aligned(64))) hk_feature_stiffness {
-    double weight[4][HK_FEATURE_LANES];  // of what slides: 0 where nothing does
-    double slide[6][HK_FEATURE_LANES];   // N/m, xx xy xz yy yz zz
+    double weight[4][HK_FEATURE_LANES];                   // of what slides: 0 where nothing does
+    double slide[6][HK_FEATURE_LANES];                    // N/m, xx xy xz yy yz zz
     double value[HK_FEATURE_PAIRS][9][HK_FEATURE_LANES];  // N/m, both together
 } hk_feature_stiffness;
 
@@ -74,6 +74,16 @@ typedef struct hk_feature_table {
     // The same of one contact that is not plain, by corners, with the instructions of the set.
     void (*stiffen_one)(const hk_pair *pair, double keep, const double x[4][3], int lane,
                         hk_feature_stiffness *to);
+    // quick_evaluate.
+    double (*evaluate_one)(const hk_pair *pair, const double x[4][3], double *gradient,
+                           double *gap);
+    // What has slid (friction_slide) at x since `from`, both [points][3] and one number more: the
+    // energy, with its gradient, [12], where that is wanted; and the matrix of friction_block, xx
+    // xy xz yy yz zz.
+    double (*slide)(const hk_friction *friction, const int32_t point[4], const double *x,
+                    const double *from, double *gradient);
+    void (*stiffen_slide)(const hk_friction *friction, const int32_t point[4], const double *x,
+                          const double *from, double block[6]);
 } hk_feature_table;
 
 #endif

@@ -3,7 +3,6 @@
 
 #include "contact/feature_lanes.h"
 #include "contact/field.h"
-#include "contact/quick.h"
 #include "contact/slide.h"
 #include "contact/touches.h"
 #include "term/lanes.h"
@@ -33,13 +32,11 @@ static double evaluate_press(const hk_contacts *c, const hk_slide *s, double *gr
 }
 
 // The energy of a slide; its forces where `gradient` is not NULL.
-static double evaluate_slide(const hk_contacts *c, const hk_slide *s, double *gradient)
+static double evaluate_slide(const hk_contacts *c, const hk_feature_table *kernels,
+                             const hk_slide *s, double *gradient)
 {
-    double slide[3], nearer;
     if (s->press) return evaluate_press(c, s, gradient);
-    nearer = slide_of(c, s, slide);
-    if (gradient) friction_gradient(&s->friction, slide, nearer, gradient);
-    return friction_energy(&s->friction, slide, nearer);
+    return kernels->slide(&s->friction, s->point, c->x, c->from, gradient);
 }
 
 // Of runs [0, runs), one after the other.
@@ -54,12 +51,13 @@ static double sum_of(const double *partial, int64_t runs)
 // wanted.
 static double sweep_slides(hk_contacts *c, bool forces)
 {
+    const hk_feature_table *kernels = hk_lanes_best(HK_DOUBLE_PRECISION)->feature;
     int64_t all = (int64_t)c->slide_count, runs = (all + RUN - 1) / RUN;
 #pragma omp parallel for schedule(static) num_threads(c->threads) if (runs > 1)
     for (int64_t r = 0; r < runs; r++) {
         double sum = 0;
         for (int64_t k = r * RUN; k < all && k < (r + 1) * RUN; k++)
-            sum += evaluate_slide(c, &c->slides[k],
+            sum += evaluate_slide(c, kernels, &c->slides[k],
                                   forces ? c->force + 12 * (c->count + (size_t)k) : NULL);
         c->partial[r] = sum;
     }
@@ -86,14 +84,14 @@ static unsigned find_near(hk_contacts *c, size_t block, const known_since *since
 }
 
 // The energy of a contact; `plain`: as the kernels found it.
-static double take_contact(hk_contacts *c, size_t number, int lane, bool plain,
-                           const hk_feature_forces *found, double *gradient)
+static double take_contact(hk_contacts *c, const hk_feature_table *kernels, size_t number, int lane,
+                           bool plain, const hk_feature_forces *found, double *gradient)
 {
     const hk_contact *k = &c->list[number];
     double x[4][3];
     if (!plain) {
         hk_contact_corners(c->x, k->point, x);
-        return quick_evaluate(&k->pair, (const double(*)[3])x, gradient, &c->gap[number]);
+        return kernels->evaluate_one(&k->pair, (const double(*)[3])x, gradient, &c->gap[number]);
     }
     c->gap[number] = found->gap[lane];
     for (int i = 0; i < 12 && gradient; i++) gradient[i] = found->gradient[i][lane];
@@ -112,7 +110,8 @@ static double sweep_block(hk_contacts *c, const hk_feature_table *kernels, size_
     for (int l = 0; l < b->count; l++) {
         double *gradient = forces ? gradients + 12 * l : NULL;
         if (near >> l & 1u)
-            sum += take_contact(c, first + (size_t)l, l, plain >> l & 1u, &found, gradient);
+            sum +=
+                take_contact(c, kernels, first + (size_t)l, l, plain >> l & 1u, &found, gradient);
         else if (forces)
             memset(gradient, 0, 12 * sizeof(double));
     }

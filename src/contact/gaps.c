@@ -38,7 +38,8 @@ double hk_contacts_nearer(const hk_contacts *c)
     for (int p = 0; p < c->point_count; p++) {
         double d[3];
         closest_minus(c->x + 3 * (size_t)p, c->seen + 3 * (size_t)p, d);
-        square = fmax(square, closest_dot(d, d));
+        double far = closest_dot(d, d);
+        square = far > square ? far : square;
     }
     return 2 * sqrt(square);
 }

@@ -182,10 +182,10 @@ static inline bool is_stiffer(real now, const void *used, void *to, int64_t slot
 }
 
 // Slot after slot, corner after corner.
-#define ROWS(v)                                                                                   \
-    {                                                                                             \
-        (v), 4 + (v), 8 + (v), 12 + (v), 16 + (v), 20 + (v), 24 + (v), 28 + (v), 32 + (v),        \
-            36 + (v), 40 + (v), 44 + (v), 48 + (v), 52 + (v), 56 + (v), 60 + (v)                  \
+#define ROWS(v)                                                                            \
+    {                                                                                      \
+        (v), 4 + (v), 8 + (v), 12 + (v), 16 + (v), 20 + (v), 24 + (v), 28 + (v), 32 + (v), \
+            36 + (v), 40 + (v), 44 + (v), 48 + (v), 52 + (v), 56 + (v), 60 + (v)           \
     }
 
 static bool force(const hk_contacts *c, int64_t first, int64_t last)
@@ -239,8 +239,8 @@ static void gather(const hk_contacts *c, int first, int last, void *gradient)
 static inline eight block_of(double along, double across, const double n[3])
 {
     double d = along - across;
-    return (eight){d * n[0] * n[0] + across, d * n[0] * n[1],          d * n[0] * n[2],
-                   d * n[1] * n[1] + across, d * n[1] * n[2],          d * n[2] * n[2] + across};
+    return (eight){d * n[0] * n[0] + across, d * n[0] * n[1], d * n[0] * n[2],
+                   d * n[1] * n[1] + across, d * n[1] * n[2], d * n[2] * n[2] + across};
 }
 
 // Of the corners of a slot: the matrix c cᵀ of them is bounded by the diagonal |c| Σ |c|, the sum
@@ -281,8 +281,8 @@ static void stiffen(const hk_contacts *c, int64_t first, int64_t last)
             const hk_slide *slide = &c->slides[drag];
             double spread = spread_of(c, slide);
             pull = (double)pulls[n];
-            to[n].drag = block_of(spread * slide->friction.damping, spread * pull,
-                                  slide->friction.normal);
+            to[n].drag =
+                block_of(spread * slide->friction.damping, spread * pull, slide->friction.normal);
             for (int v = 0; v < 4; v++) to[n].weight[4 + v] = fabs(slide->friction.c[v]);
         }
         ((scalar *)t->used_bend)[n] = (scalar)bend;

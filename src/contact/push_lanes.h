@@ -13,8 +13,8 @@ typedef struct hk_push_table {
     size_t block_size;  // bytes of what iterations read of so many slots
     // Blocks [first, last) of slots, where what pushes was found anew.
     void (*fill)(const hk_contacts *contacts, int64_t first, int64_t last);
-    // Forces upon the corners of blocks of slots at `lean_away`; true: some have become much stiffer than the blocks
-    // of the preconditioner have them.
+    // Forces upon the corners of blocks of slots at `lean_away`; true: some have become much
+    // stiffer than the blocks of the preconditioner have them.
     bool (*force)(const hk_contacts *contacts, int64_t first, int64_t last);
     // What the blocks are made of: stiffness of slots [first, last), as it is or may soon be.
     void (*stiffen)(const hk_contacts *contacts, int64_t first, int64_t last);

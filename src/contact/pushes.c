@@ -319,8 +319,7 @@ static int32_t find_slot(const hk_contacts *c, const int32_t point[4])
     if (point[v] >= c->body_points) return -1;
     for (int64_t k = t->slot_uses.start[point[v]]; k < t->slot_uses.start[point[v] + 1]; k++) {
         int64_t slot = t->slot_uses.use[k] / 4;
-        if (t->slot_drag[slot] < 0 &&
-            are_same(t->slot_point + 4 * slot, point))
+        if (t->slot_drag[slot] < 0 && are_same(t->slot_point + 4 * slot, point))
             return (int32_t)slot;
     }
     return -1;

@@ -65,7 +65,7 @@ typedef struct hk_contact_blocks {
     // Blocks of the list that have any, and what slides in them.
     struct {
         size_t block, slide, slides;  // the first of so many
-    } *near;                          // [near_count]
+    } * near;                         // [near_count]
     size_t near_count, near_capacity;
     uint16_t *slice;  // [point_count] which one a point is in; of obstacles NO_SLICE
     int slices;
@@ -109,19 +109,19 @@ static hk_status list_near(hk_contacts *c, double nearer)
 }
 
 // What slides in the lanes of a block; those that do, one bit for each.
-static unsigned fill_slides(const hk_contacts *c, size_t near, hk_feature_stiffness *to)
+static unsigned fill_slides(const hk_contacts *c, const hk_feature_table *kernels, size_t near,
+                            hk_feature_stiffness *to)
 {
     size_t first = c->block_first[c->blocks->near[near].block];
     const hk_slide *s = c->slides + c->blocks->near[near].slide;
     unsigned slides = 0;
     for (const hk_slide *last = s + c->blocks->near[near].slides; s < last; s++) {
         int lane = (int)(s->contact - first);
-        double b[3][3];
-        slide_block(c, s, b);
+        double b[6];
+        kernels->stiffen_slide(&s->friction, s->point, c->x, c->from, b);
         slides |= 1u << lane;
         for (int v = 0; v < 4; v++) to->weight[v][lane] = s->friction.c[v];
-        for (int i = 0, k = 0; i < 3; i++)
-            for (int j = i; j < 3; j++) to->slide[k++][lane] = b[i][j];
+        for (int k = 0; k < 6; k++) to->slide[k][lane] = b[k];
     }
     for (int l = 0; l < HK_FEATURE_LANES; l++) {
         if (slides >> l & 1u) continue;
@@ -203,8 +203,7 @@ static unsigned own_lanes(const hk_contacts *c, const hk_feature_block *b, int t
     const uint16_t *slice = c->blocks->slice;
     unsigned own = 0;
     for (int v = 0; v < 4; v++)
-        for (int l = 0; l < b->count; l++)
-            own |= (slice[b->point[v][l]] == thread ? 1u : 0u) << l;
+        for (int l = 0; l < b->count; l++) own |= (slice[b->point[v][l]] == thread ? 1u : 0u) << l;
     return own;
 }
 
@@ -240,7 +239,8 @@ static void visit_block(const hk_contacts *c, const visit_of *v, size_t near, in
     const hk_contact *list = c->list + c->block_first[block];
     unsigned own = own_lanes(c, b, thread);
     if (own == 0) return;
-    unsigned any = fill_slides(c, near, &found) | hk_contacts_near_in_block(c, block, v->nearer);
+    unsigned any =
+        fill_slides(c, v->kernels, near, &found) | hk_contacts_near_in_block(c, block, v->nearer);
     any &= own;
     if (any == 0) return;
     unsigned plain = v->kernels->stiffen(b, list->pair.law, v->keep, c->x, &found);

@@ -90,8 +90,8 @@ typedef struct hk_touches {
     double candidate_margin;  // m, which those that are not among them are beyond their widths
     double push_margin;       // m, within which features are listed
     // ---- what pushes
-    bool found;        // it is of this centre
-    double energy;     // J, with that of slides, as they were then
+    bool found;     // it is of this centre
+    double energy;  // J, with that of slides, as they were then
     int64_t slide_rounds;
     double *at;        // [point_count][4] m, where points were when it was found
     double *at_away;   // [point_count][4] m, `away` then
@@ -136,7 +136,7 @@ typedef struct hk_touches {
     void *lean_block;   // scalar[touched][3][4] as iterations want them
     double least_part;  // of the stiffness of a touched point that is inertia
     bool blocks;        // they are there
-    const struct hk_push_table *blocked;  // who made them
+    const struct hk_push_table *blocked;   // who made them
     const struct hk_push_table *prepared;  // who made lean_block of them; NULL: nobody
     double blocks_moved;                   // m, at most, of points since they were made
     // ---- sweeps by colours (vertex.c)
