@@ -245,7 +245,9 @@ static void end_connection(const st_request *request, bool trusted)
 {
     static const double most_ms[] = {1000, 10000}, most_bytes[] = {1 << 20, ST_MAX_UPLOAD};
     const struct mg_request_info *info = mg_get_request_info(request->connection);
-    int found = request->length != 0 ? st_find_socket(info->server_port, info->remote_port) : -1;
+    int found = request->length != 0
+                    ? st_find_socket(info->server_port, info->remote_addr, info->remote_port)
+                    : -1;
     if (found < 0) return;
     shutdown(found, SHUT_WR);
     char buffer[16384];
