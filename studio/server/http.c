@@ -371,6 +371,8 @@ static bool start(studio *server, const studio_options *options, st_why *why)
     if (!is_address(listen))
         return st_fail(why, "--listen %s: expected an address, as in 0.0.0.0 or 192.168.1.5",
                        listen);
+    if (strchr(listen, ':') && !mg_check_feature(MG_FEATURES_IPV6))
+        return st_fail(why, "--listen %s: the civetweb of this build has no IPv6", listen);
     server->listen = st_copy(listen);
     server->any_host = !is_loopback(listen);
     char *here = options->scene ? st_folder_of(options->scene) : NULL;
