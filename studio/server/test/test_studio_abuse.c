@@ -141,8 +141,7 @@ static void test_crooked_requests(void **state)
         "GET /%00%ff%zz HTTP/1.1\r\nHost: x\r\n\r\n",
         "POST /api/check HTTP/1.1\r\nHost: x\r\nContent-Length: -5\r\n\r\n",
         "POST /api/check HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999999999999999999\r\n\r\n",
-        "POST /api/check HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nContent-Length: "
-        "6\r\n\r\n12345",
+        "POST /api/check HTTP/1.1\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\n12345",
         "POST /api/check HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nffffffffffff\r\n",
         "GET /ws HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\n\r\n",
         "OPTIONS * HTTP/1.1\r\n\r\n",
