@@ -245,7 +245,9 @@ static void end_connection(const st_request *request, bool trusted)
 {
     static const double most_ms[] = {1000, 10000}, most_bytes[] = {1 << 20, ST_MAX_UPLOAD};
     const struct mg_request_info *info = mg_get_request_info(request->connection);
-    int found = request->length != 0 ? st_find_socket(info->server_port, info->remote_port) : -1;
+    int found = request->length != 0
+                    ? st_find_socket(info->server_port, info->remote_addr, info->remote_port)
+                    : -1;
     if (found < 0) return;
     shutdown(found, SHUT_WR);
     char buffer[16384];
@@ -369,6 +371,8 @@ static bool start(studio *server, const studio_options *options, st_why *why)
     if (!is_address(listen))
         return st_fail(why, "--listen %s: expected an address, as in 0.0.0.0 or 192.168.1.5",
                        listen);
+    if (strchr(listen, ':') && !mg_check_feature(MG_FEATURES_IPV6))
+        return st_fail(why, "--listen %s: the civetweb of this build has no IPv6", listen);
     server->listen = st_copy(listen);
     server->any_host = !is_loopback(listen);
     char *here = options->scene ? st_folder_of(options->scene) : NULL;

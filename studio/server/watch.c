@@ -5,6 +5,7 @@
 #include <netinet/in.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <time.h>
 
@@ -90,23 +91,39 @@ static int port_of(const struct sockaddr_storage *address)
     return address->ss_family == AF_INET6 ? ntohs(six->sin6_port) : -1;
 }
 
-// civetweb does not tell the socket of a connection, but its ports do.
-int st_find_socket(int own_port, int remote_port)
+// Without the interface that may follow an address: "fe80::1%eth0".
+static bool is_address_of(const struct sockaddr_storage *address, const char *text)
+{
+    const struct sockaddr_in *four = (const struct sockaddr_in *)address;
+    const struct sockaddr_in6 *six = (const struct sockaddr_in6 *)address;
+    const void *bytes = address->ss_family == AF_INET ? (const void *)&four->sin_addr
+                                                      : (const void *)&six->sin6_addr;
+    char plain[INET6_ADDRSTRLEN] = "";
+    size_t length = strcspn(text, "%");
+    if (!inet_ntop(address->ss_family, bytes, plain, sizeof plain)) return false;
+    return strlen(plain) == length && strncmp(plain, text, length) == 0;
+}
+
+// civetweb does not tell the socket of a connection, but its ports and the other address do.
+int st_find_socket(int own_port, const char *remote, int remote_port)
 {
     for (int file = 3; file < MOST_FILES; ++file) {
-        struct sockaddr_storage own, remote;
-        socklen_t own_size = sizeof own, remote_size = sizeof remote;
-        if (getpeername(file, (struct sockaddr *)&remote, &remote_size) != 0 ||
+        struct sockaddr_storage own, other;
+        socklen_t own_size = sizeof own, other_size = sizeof other;
+        if (getpeername(file, (struct sockaddr *)&other, &other_size) != 0 ||
             getsockname(file, (struct sockaddr *)&own, &own_size) != 0)
             continue;
-        if (port_of(&own) == own_port && port_of(&remote) == remote_port) return file;
+        if (port_of(&own) == own_port && port_of(&other) == remote_port &&
+            is_address_of(&other, remote))
+            return file;
     }
     return -1;
 }
 
-st_watched *st_watch_add(st_watch *w, st_client *client, int own_port, int remote_port)
+st_watched *st_watch_add(st_watch *w, st_client *client, int own_port, const char *remote,
+                         int remote_port)
 {
-    int found = st_find_socket(own_port, remote_port);
+    int found = st_find_socket(own_port, remote, remote_port);
     if (found < 0) return NULL;
     st_watched *k = st_alloc(1, sizeof *k);
     *k = (st_watched){.client = client, .socket = found, .heard = bytes_received(found)};

@@ -51,7 +51,8 @@ static void ready(struct mg_connection *connection, void *context)
     const struct mg_request_info *info = mg_get_request_info(connection);
     page *p = st_alloc(1, sizeof *p);
     p->client = client;
-    p->watched = st_watch_add(server->watch, client, info->server_port, info->remote_port);
+    p->watched = st_watch_add(server->watch, client, info->server_port, info->remote_addr,
+                              info->remote_port);
     mg_set_user_connection_data(connection, p);
     welcome(server, st_client_number(client));
 }

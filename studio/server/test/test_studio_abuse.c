@@ -141,8 +141,7 @@ static void test_crooked_requests(void **state)
         "GET /%00%ff%zz HTTP/1.1\r\nHost: x\r\n\r\n",
         "POST /api/check HTTP/1.1\r\nHost: x\r\nContent-Length: -5\r\n\r\n",
         "POST /api/check HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999999999999999999\r\n\r\n",
-        "POST /api/check HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nContent-Length: "
-        "6\r\n\r\n12345",
+        "POST /api/check HTTP/1.1\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\n12345",
         "POST /api/check HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nffffffffffff\r\n",
         "GET /ws HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\n\r\n",
         "OPTIONS * HTTP/1.1\r\n\r\n",
@@ -321,13 +320,33 @@ static void test_links(void **state)
     unlink(victim);
 }
 
+// An address that cannot be listened on is told by what is wrong with it.
+static void test_addresses(void **state)
+{
+    const studio_program *p = *state;
+    static const char *const tries[][2] = {
+        {"::1", "IPv6"}, {"evil.example", "expected an address"}, {"192.0.2.1", "cannot listen"}};
+    for (int k = 0; k < 3; ++k) {
+        char command[1024], said[512] = "";
+        snprintf(command, sizeof command,
+                 "timeout 10 %s studio --no-open --listen %s --uploads %s/up 2>&1", HOOKE_PROGRAM,
+                 tries[k][0], p->folder);
+        FILE *out = popen(command, "r");
+        assert_non_null(out);
+        char *line = fgets(said, sizeof said, out);
+        bool serves = line && strncmp(line, "http://[::1]", 12) == 0;  // with another civetweb
+        pclose(out);
+        if (!serves && !strstr(said, tries[k][1])) fail_msg("%s: %s", tries[k][0], said);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_names_of_uploads),    cmocka_unit_test(test_links),
         cmocka_unit_test(test_crooked_requests),    cmocka_unit_test(test_refusals_arrive),
         cmocka_unit_test(test_slow_headers),        cmocka_unit_test(test_slow_bodies),
-        cmocka_unit_test(test_fragments_and_pings),
+        cmocka_unit_test(test_fragments_and_pings), cmocka_unit_test(test_addresses),
     };
     return cmocka_run_group_tests(tests, start, stop);
 }
