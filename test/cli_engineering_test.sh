@@ -99,6 +99,21 @@ conditions() {
         'bodies.0.load=[{"select": {"all": true}, "force": [1, 0, 0], "factor": [[0, 0], [0.1, 1]]}]'
     status 1 "$hooke" run bar.json --set 'gravity={"value": [0, -9.81, 0], "factor": "sin("}'
     holds err gravity
+    # A function of the time that is not finite ends the run before that step, whatever it is of.
+    late='t > 0.045 ? 1/0 : 0'
+    for what in "gravity={\"value\": [0, -9.81, 0], \"factor\": \"$late\"}" \
+        "bodies.0.load=[{\"select\": {\"all\": true}, \"force\": [1, 0, 0], \"factor\": \"$late\"}]" \
+        "bodies.0.load=[{\"select\": {\"all\": true}, \"pressure\": 1, \"factor\": \"$late\"}]" \
+        "bodies.0.move=[{\"select\": {\"vertices\": [5]}, \"translate\": [0, 1, 0], \"factor\": \"$late\"}]" \
+        "bodies.0.attach=[{\"select\": {\"vertices\": [5]}, \"stiffness\": 1, \"translate\": [0, 1, 0], \"factor\": \"$late\"}]" \
+        "springs=[{\"from\": [0, 2, 0], \"to\": {\"body\": \"bar\", \"vertex\": 5}, \"stiffness\": 1, \"goal\": 1, \"factor\": \"$late\"}]" \
+        "obstacles=[{\"plane\": {\"point\": [0, -5, 0], \"normal\": [0, 1, 0]}, \"formula\": {\"y\": \"$late\"}}]" \
+        "obstacles=[{\"plane\": {\"point\": [0, -5, 0], \"normal\": [0, 1, 0]}, \"move\": [{\"translate\": [0, 1, 0], \"factor\": \"$late\"}]}]"; do
+        status 1 "$hooke" run bar.json --set "$what" --out late
+        holds err "step 5: "
+        holds err "\"$late\" is inf at t = 0.05 s"
+    done
+    exists late/frames/bar_0001.vtu late/stats.json
     status 1 "$hooke" pose bar.json --set 'bodies.0.fix=[{"select": {"all": true}, "axes": "xw"}]'
     holds err axes
     status 1 "$hooke" pose bar.json --set solver.method=split --set bodies.0.material.model=corotated --set \

@@ -92,6 +92,14 @@ double hk_time_factor_value(const hk_time_factor *f, double time)
     return isfinite(value) ? ramp * value : 0;
 }
 
+hk_status hk_time_factor_check(const hk_time_factor *f, const char *what, double time)
+{
+    double value = f && f->formula ? hk_formula_value(f->formula, time) : 0;
+    if (isfinite(value)) return HK_OK;
+    return hk_fail(HK_BAD_INPUT, "%s: its factor \"%.200s\" is %g at t = %g s", what,
+                   hk_formula_text(f->formula), value, time);
+}
+
 const char *hk_time_factor_formula(const hk_time_factor *f)
 {
     return f && f->formula ? hk_formula_text(f->formula) : NULL;

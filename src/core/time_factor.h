@@ -11,8 +11,10 @@ typedef struct hk_time_factor hk_time_factor;
 hk_status hk_time_factor_create(const hk_factor_def *def, hk_time_factor **factor);
 hk_time_factor *hk_time_factor_retain(hk_time_factor *factor);  // NULL: NULL
 void hk_time_factor_free(hk_time_factor *factor);
-// 1 without one.
+// 1 without one; 0 where a formula is not finite, which no step is taken with:
 double hk_time_factor_value(const hk_time_factor *factor, double time);
+// says so, of `what`.
+hk_status hk_time_factor_check(const hk_time_factor *factor, const char *what, double time);
 // What it is made of: the text of its formula or its table [count][2], NULL for what it has not;
 // s. Without a factor there is nothing.
 const char *hk_time_factor_formula(const hk_time_factor *factor);

@@ -221,6 +221,7 @@ static hk_status take_stage(hk_world *w, int number, const hk_stage *stage, doub
                                       .contact = stage->contact,
                                       .time = w->time + stage->until * w->step}};
     p->terms->damping = w->damping;
+    HK_TRY(hk_world_check_time(w, w->time + stage->until * w->step));
     HK_TRY(hk_world_take_time(w, w->time + stage->until * w->step));
     HK_TRY(hk_problem_begin_step(p, &terms));
     p->shift = 0;

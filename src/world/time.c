@@ -1,7 +1,10 @@
 // Loads and gravity that are functions of the time.
 #include <math.h>
 
+#include "contact/obstacle.h"
 #include "model/conditions.h"
+#include "model/contact.h"
+#include "model/springs.h"
 #include "world/world.h"
 
 static hk_status allocate(hk_world *w, const hk_conditions *c)
@@ -27,6 +30,35 @@ static void take_loads(hk_world *w, const hk_conditions *c, double time)
             for (int i = 0; i < 3; i++)
                 timed[3 * (int64_t)load->vertex[v] + i] += less * load->force[3 * v + i];
     }
+}
+
+static hk_status check_obstacles(const hk_model_contact *c, double time)
+{
+    for (int k = 0; c && k < c->obstacle_count; k++) {
+        const hk_obstacle *o = &c->obstacles[k];
+        hk_placement at;
+        HK_TRY(hk_obstacle_place(o, time, &at));
+        for (int n = 0; n < o->move_count; n++)
+            HK_TRY(hk_time_factor_check(o->moves[n].factor, "a move of an obstacle", time));
+    }
+    return HK_OK;
+}
+
+hk_status hk_world_check_time(const hk_world *w, double time)
+{
+    const hk_model *m = w->model;
+    const hk_conditions *c = m->conditions;
+    const hk_point_springs *s = m->point_springs;
+    for (int k = 0; c && k < c->load_count; k++)
+        HK_TRY(hk_time_factor_check(c->loads[k].factor, "a load", time));
+    for (int k = 0; c && k < c->factor_count; k++)
+        HK_TRY(hk_time_factor_check(c->factors[k], "a pressure, wind or gas", time));
+    if (c) HK_TRY(hk_time_factor_check(c->gravity, "gravity", time));
+    for (int k = 0; k < m->motion_count; k++)
+        HK_TRY(hk_time_factor_check(m->motions[k].factor, "a move or attachment", time));
+    for (int k = 0; s && k < s->count; k++)
+        HK_TRY(hk_time_factor_check(s->list[k].factor, "a spring or seam", time));
+    return check_obstacles(m->contact, time);
 }
 
 hk_status hk_world_take_time(hk_world *w, double time)

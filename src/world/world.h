@@ -145,6 +145,8 @@ bool hk_world_usable(const hk_world *w, const hk_solve_report *report);
 hk_status hk_world_settle(hk_world *w, hk_solve_report *solved);
 // Loads and gravity as of `time`, where they are functions of it; NAN: in full, for poses.
 hk_status hk_world_take_time(hk_world *w, double time);
+// Fails where a function of the time is not finite then, of obstacles as well.
+hk_status hk_world_check_time(const hk_world *w, double time);
 
 // ---- springs between points (springs.c)
 hk_status hk_world_make_springs(hk_world *w);
