@@ -124,9 +124,24 @@ conditions() {
     holds err 'there is no body'
 }
 
+# A volume that is kept, its pressure, and what is wrong with others.
+volumes() {
+    status 0 "$hooke" pose bar.json --json --set 'constraints=[{"kind": "volume", "name": "inside", "body": "bar"}]'
+    equal "$(json 'o["cavities"][0]["name"]')" inside "the name of a volume"
+    equal "$(json 'abs(o["cavities"][0]["volume"] / 0.04 - 1) < 1e-13 and o["cavities"][0]["pressure"] != 0')" True "a volume"
+    status 0 "$hooke" run bar.json --set 'constraints=[{"kind": "volume", "body": "bar", "factor": "1 + 0.1*t"}]'
+    holds out 'kept by'
+    status 1 "$hooke" pose bar.json --set 'constraints=[{"kind": "volume", "body": "bar", "select": {"box": [[0.3, -1, -1], [2, 1, 1]]}}]'
+    holds err 'edges are open'
+    status 1 "$hooke" pose bar.json --set 'constraints=[{"kind": "plane", "body": "bar", "select": {"all": true}, "axis": [1, 0, 0], "volume": 1}]'
+    holds err 'is of what keeps a volume'
+    status 1 "$hooke" pose bar.json --set solver.method=xpbd --set 'constraints=[{"kind": "volume", "body": "bar"}]'
+}
+
 bracket
 toy
 study
 conditions
+volumes
 echo "$checks checks, $failures failed"
 [ "$failures" -eq 0 ]

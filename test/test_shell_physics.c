@@ -270,7 +270,7 @@ static void test_gas_is_exact(void **state)
     assert_non_null(term);
     int64_t size = 4 * (int64_t)w->model->vertex_count;
     double *x = calloc(6 * (size_t)size, sizeof *x), *d = x + size, *g = d + size, *up = g + size,
-           *down = up + size, *product = down + size, h = 1e-6, length = size, slope = 0;
+           *down = up + size, *product = down + size, h = 1e-6, length = (double)size, slope = 0;
     uint64_t seed = 5;
     for (int64_t k = 0; k < size; k++)
         if (k % 4 < 3)

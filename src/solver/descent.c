@@ -492,9 +492,11 @@ static hk_view *descent_view(void *solver)
 
 static void descent_describe(const void *solver, char *text, size_t size)
 {
-    const hk_settings *o = &((const descent *)solver)->settings;
+    const descent *s = solver;
+    const hk_settings *o = &s->settings;
     snprintf(text, size, "descent: %d iterations, tolerance %g, %s precision, acceleration %s",
-             o->iterations, o->tolerance, hk_precisions[(int)o->option[HK_OPTION_PRECISION]],
+             o->iterations, o->tolerance,
+             hk_precisions[s->view->single ? HK_SINGLE : HK_DOUBLE_PRECISION],
              g_accelerations[(int)o->option[OPTION_ACCELERATION]]);
 }
 

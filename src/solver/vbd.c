@@ -417,7 +417,7 @@ static void vbd_describe(const void *solver, char *text, size_t size)
     snprintf(text, size,
              "vbd: %d sweeps over %d colours, tolerance %g, %s precision, acceleration %s",
              s->settings.iterations, s->vertex_blocks->colours.colour_count, s->settings.tolerance,
-             hk_precisions[(int)option[HK_OPTION_PRECISION]],
+             hk_precisions[s->view->single ? HK_SINGLE : HK_DOUBLE_PRECISION],
              g_accelerations[(int)option[OPTION_ACCELERATION]]);
 }
 
