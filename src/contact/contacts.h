@@ -365,6 +365,8 @@ hk_status hk_contacts_begin_friction(hk_contacts *contacts, const double *x, dou
                                      bool euler);
 // Those at x, for slides from the same places as before.
 hk_status hk_contacts_renew_friction(hk_contacts *contacts, const double *x);
+// Whether things press on each other at x more than twice as much as friction knows.
+bool hk_contacts_meet(hk_contacts *contacts, const double *x);
 void hk_contacts_end_friction(hk_contacts *contacts);  // none
 
 // Corners of a contact or a slide.

@@ -34,15 +34,25 @@ static bool is_damped(const hk_contacts *c)
     return c->euler && contact_damping_time(s->damping_ratio, least, c->step) > 0;
 }
 
+// N, the most that friction of a contact can be; and what make_slide needs besides.
+static double most_friction(const hk_contacts *c, const hk_contact *k, double *force,
+                            quick_part *whole)
+{
+    double x[4][3];
+    hk_contact_corners(c->x, k->point, x);
+    *force = quick_force(&k->pair, (const double(*)[3])x, whole);
+    if (!(*force > 0) || !isfinite(*force)) *force = 0;
+    return hk_contact_friction(c->settings, k->sides[0], k->sides[1]) * *force;
+}
+
 static bool make_slide(const hk_contacts *c, const hk_contact *k, double slip, hk_slide *to)
 {
-    double friction = hk_contact_friction(c->settings, k->sides[0], k->sides[1]), x[4][3];
-    if (!(friction > 0) && !c->damped) return false;
-    hk_contact_corners(c->x, k->point, x);
+    double force;
     quick_part whole;
-    double force = quick_force(&k->pair, (const double(*)[3])x, &whole);
-    if (!(force > 0) || !isfinite(force)) return false;
-    to->friction.most = friction * force;
+    if (!(hk_contact_friction(c->settings, k->sides[0], k->sides[1]) > 0) && !c->damped)
+        return false;
+    to->friction.most = most_friction(c, k, &force, &whole);
+    if (force == 0) return false;
     to->friction.slip = slip;
     to->friction.damping = c->damped ? damping_of(c, k, whole.distance, force) : 0;
     if (!(to->friction.most > 0) && !(to->friction.damping > 0)) return false;
@@ -68,6 +78,18 @@ static void make_slides(hk_contacts *c, double slip)
         if (c->slides[k].contact == k) c->slides[c->slide_count++] = c->slides[k];
     c->listed_slides = c->slide_count;
     c->slide_version = c->version;
+}
+
+bool hk_contacts_meet(hk_contacts *c, const double *x)
+{
+    double known = 0, most = 0, force;
+    quick_part whole;
+    for (size_t k = 0; k < c->slide_count; k++) known += c->slides[k].friction.most;
+    c->status = hk_contacts_see(c, x);
+    double nearer = hk_contacts_nearer(c);
+    for (size_t k = 0; k < c->count && c->status == HK_OK; k++)
+        if (!hk_contacts_apart(c, k, nearer)) most += most_friction(c, &c->list[k], &force, &whole);
+    return most > 2 * known;
 }
 
 void hk_contacts_end_friction(hk_contacts *c)

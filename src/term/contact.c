@@ -225,6 +225,13 @@ static bool contact_again(hk_term *term, const double *x, int solves)
     return c->status == HK_OK && c->slide_count > 0;
 }
 
+static bool contact_meets(hk_term *term, const double *x)
+{
+    hk_contacts *c = contacts_of(term);
+    return c->step > 0 && !c->recovery && c->settings->friction_passes > 0 &&
+           hk_contacts_meet(c, x);
+}
+
 static const hk_guard_ops g_guard = {.check = contact_check,
                                      .limit = contact_limit,
                                      .foresee = contact_foresee,
@@ -235,7 +242,8 @@ static const hk_guard_ops g_guard = {.check = contact_check,
                                      .keep = contact_keep,
                                      .approach = contact_approach,
                                      .passes = contact_passes,
-                                     .again = contact_again};
+                                     .again = contact_again,
+                                     .meets = contact_meets};
 
 // ---------------------------------------------------------------- regions
 

@@ -179,6 +179,8 @@ typedef struct hk_guard_ops {
     // After a solve number `solves` that ended at x: the energy takes up what it has learnt there
     // (forces of friction), and is to be minimised once more where this is true.
     bool (*again)(hk_term *term, const double *x, int solves);
+    // Whether it would take up far more than it has: things meet.
+    bool (*meets)(hk_term *term, const double *x);
 } hk_guard_ops;
 
 // Jacobi's iteration: q − inverse (gradient + k (q − target) − force), k in the fourth place of

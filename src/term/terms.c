@@ -517,6 +517,14 @@ bool hk_terms_again(hk_terms *t, const double *x, int solves)
     return hk_terms_guarded(t) ? hk_partition_any(t->model->partition, again) : again;
 }
 
+bool hk_terms_meet(hk_terms *t, const double *x)
+{
+    bool meet = false;
+    for (int k = 0; k < t->count; k++)
+        if (guard_of(t->term[k])) meet |= t->term[k]->ops->guard->meets(t->term[k], x);
+    return hk_terms_guarded(t) ? hk_partition_any(t->model->partition, meet) : meet;
+}
+
 // ---------------------------------------------------------------- regions
 
 static const hk_region_ops *regions_of(const hk_term *term)

@@ -120,6 +120,8 @@ void hk_terms_keep(hk_terms *terms, const double *x);
 bool hk_terms_approach(hk_terms *terms, const uint8_t *held, double *x);
 bool hk_terms_passes(hk_terms *terms, const double *x);
 bool hk_terms_again(hk_terms *terms, const double *x, int solves);
+// Whether things meet there that have no friction yet (hk_guard_ops.meets).
+bool hk_terms_meet(hk_terms *terms, const double *x);
 // The same of terms without guard, for poses as well (hk_term_ops.again).
 bool hk_terms_settle(hk_terms *terms, const double *x);
 // ---- and regions of vertices around them (hk_region_ops)

@@ -66,12 +66,15 @@ hk_status hk_world_settle(hk_world *w, hk_solve_report *solved)
     return HK_OK;
 }
 
-// With what terms have learnt at the end (friction), as often as they want.
+// With what terms have learnt at the end (friction), as often as they want; once where the solve
+// was stopped in the step in which things meet. Without, they would slide through that step as on
+// ice, and friction at its limit never takes such a speed away.
 static hk_status solve_again(hk_world *w, hk_solve_report *solved)
 {
     HK_TRY(hk_world_settle(w, solved));
     hk_solve s = {w->problem, w->method, &w->settings, w->solver, &w->twin, w->guess};
-    for (int n = 1; is_solved(solved); n++) {
+    bool meet = solved->reason == HK_ITERATION_LIMIT && hk_terms_meet(w->problem->terms, w->next);
+    for (int n = 1; is_solved(solved) || (n == 1 && meet); n++) {
         if (!hk_terms_again(w->problem->terms, w->next, n)) return HK_OK;
         HK_TRY(hk_solve_precisely(&s, w->next, solved));
     }
