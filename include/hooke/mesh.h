@@ -1,4 +1,5 @@
-/* Meshes: from files, generators and arrays; their defects and intersections. A part of hooke.h, which includes it. */
+/* Meshes: from files, generators and arrays; their defects and intersections. A part of hooke.h,
+ * which includes it. */
 #ifndef HOOKE_MESH_H
 #define HOOKE_MESH_H
 
