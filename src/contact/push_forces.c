@@ -132,7 +132,7 @@ static hk_status fill_lean(hk_contacts *c, const hk_push_table *kernels)
     HK_TRY(hk_reserve(&t->used_bend, 0, number, &t->used_bend_capacity, slots));
     HK_TRY(hk_reserve(&t->used_pull, 0, number, &t->used_pull_capacity, slots));
     t->blocks = t->blocks && kept && kernels == t->blocked;
-    if (!t->blocks) {
+    if (!t->blocks && slots > 0) {
         memset(t->used_bend, 0, number * slots);
         memset(t->used_pull, 0, number * slots);
     }

@@ -177,7 +177,7 @@ static hk_status find_slices(hk_contacts *c, int slices)
     if (!to->slice) return HK_NO_MEMORY;
     for (size_t n = 0; n < count; n++)
         to->along[n] = c->x[3 * (size_t)c->block[to->near[n].block].point[0][0] + axis];
-    qsort(to->along, count, sizeof(double), by_value);
+    if (count > 0) qsort(to->along, count, sizeof(double), by_value);
     for (size_t p = 0; p < (size_t)c->body_points; p++) {
         int slice = 0;
         while (slice + 1 < slices && count > 0 &&
