@@ -55,10 +55,9 @@ static void remember_grabs(hk_stream *s, hk_world *w)
         s->status = hk_reserve((void **)&live->grabs, (size_t)live->grab_count, sizeof(hk_grab),
                                &live->grab_capacity, (size_t)count);
     if (s->status != HK_OK) return;
-    if (s->reading) {
+    if (s->reading) live->grab_count = 0;
+    if (s->reading && live->grab_capacity > 0)
         memset(live->grabs, 0, sizeof(hk_grab) * (size_t)live->grab_capacity);
-        live->grab_count = 0;
-    }
     for (int k = 0; k < count && s->status == HK_OK; k++) {
         remember_grab(s, w, &live->grabs[k]);
         if (s->reading && s->status == HK_OK) live->grab_count = k + 1;
