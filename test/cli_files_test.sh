@@ -270,7 +270,9 @@ limits() {
     status 1 "$hooke" run long.json
     holds err "too long for a scene"
     # What does not end is not read to its end.
-    (ulimit -v 2000000 && "$hooke" run /dev/zero >out 2>err)
+    most=2000000 # sanitizers take addresses without end for themselves
+    if grep -q __asan_init "$hooke"; then most=unlimited; fi
+    (ulimit -v $most && timeout 60 "$hooke" run /dev/zero >out 2>err)
     equal "$?" 1 "a scene that does not end"
     holds err "too long for a scene"
     # A method that measures no residual has none to tell.
