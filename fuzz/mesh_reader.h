@@ -17,7 +17,7 @@ static inline void check_outcome(hk_status status, hk_mesh *mesh)
         return;
     }
     if (hk_mesh_finish(mesh, "fuzz") != HK_OK) abort();
-    if (mesh->tet_count == 0 && mesh->triangle_count == 0) abort();
+    if (mesh->tet_count == 0 && mesh->triangle_count == 0 && mesh->line_count == 0) abort();
     for (int n = 0; n < hk_mesh_note_count(mesh); ++n)
         if (hk_mesh_note(mesh, n)[0] == '\0') abort();
     hk_mesh_free(mesh);
