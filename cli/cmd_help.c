@@ -216,6 +216,56 @@ static void print_integrators(void)
 
 // ---------------------------------------------------------------- the scene file
 
+// What is not of a single body.
+static void print_scene_around(void)
+{
+    fputs(
+        "SELECTOR   {\"box\": [[x,y,z],[x,y,z]]} {\"sphere\": {\"center\", \"radius\"}}\n"
+        "           {\"vertices\": [0, 5]} {\"group\": NAME} {\"all\": true}\n"
+        "           {\"any\": [SELECTOR, …]} {\"not\": SELECTOR}, on the initial positions\n"
+        "contact    {distance (m), stiffness (Pa), friction, slip_speed, friction_passes, self,\n"
+        "           restitution, law: two_stage|log|penalty|spring_damper, overlap: "
+        "refuse|recover,\n"
+        "           when: during|after, certify,\n"
+        "           between: [{bodies: [A, B], friction | ignore}]}; {}: all as chosen\n"
+        "obstacles  [{name, friction, transform, and one of plane {point, normal},\n"
+        "           box {min, max}, sphere {center, radius}, capsule {from, to, radius},\n"
+        "           cylinder {from, to, radius, sides}, plate {point, normal, size, thickness},\n"
+        "           mesh; move [{rotate, translate, over}], keys [{t, rotate, translate}] or\n"
+        "           formula {x, y, z, rotate}, of t: \"0.1*sin(2*pi*t)\"}]\n"
+        "springs    [{from, to: [x, y, z] | {body, vertex | at | nearest | vertices, weights},\n"
+        "           stiffness (N/m), rest, goal (m), over | factor, damping (N s/m),\n"
+        "           breaking (N), slack}], between points of bodies or of the world\n"
+        "seams      [{from, to: {body, select}, stiffness (N/m per m), distance (m), over | "
+        "factor,\n"
+        "           damping, breaking, reverse, slack}], lines of vertices sewn together\n"
+        "rigid      true of a body or a region (with a name): it moves as a rigid body\n"
+        "joints     [{kind: ball|hinge|slider|weld, between: [PART, PART or \"world\"],\n"
+        "           at, axis, name}], of rigid parts, by their names\n"
+        "constraints [{kind: plane|line|sphere|cylinder|together|periodic|volume, body,\n"
+        "           select, at, axis, other, name, and of a closed surface volume (m3),\n"
+        "           factor}], what vertices keep to exactly\n"
+        "tearing    {cuts: [{name, body, points: [[x, y, z], …] (2: an edge that sweeps, 3 or\n"
+        "           4: a surface), moves: [as obstacles], from, until (s)}], most, renew,\n"
+        "           opening (m)}; materials have tear: {stress (Pa), strain}\n"
+        "output     every (s; 0: each step), vtu (a .pvd series), points (prefix of .csv\n"
+        "           files), stats (a .json), skin (surfaces, as .obj, .stl, .ply or .glb),\n"
+        "           fields ([\"stress\", \"principal_stress\", \"strain\", \"reaction\"] in .vtu\n"
+        "           files), reactions (a .csv), probes [{name, body, at: [x, y, z]}], probe_file\n"
+        "           (a .csv of them)\n"
+        "\n"
+        "Any value can be changed on the command line: --set bodies.0.material.young=1e5\n"
+        "\n"
+        "materials:",
+        stdout);
+    for (int i = 0; i < hk_material_count(); ++i) printf(" %s", hk_material_name(i));
+    printf("\nmethods:");
+    for (int i = 0; i < hk_method_count(); ++i) printf(" %s", hk_method_name(i));
+    printf("\nintegrators:");
+    for (int i = 0; i < hk_integrator_count(); ++i) printf(" %s", hk_integrator_name(i));
+    printf("\n");
+}
+
 static void print_scene(void)
 {
     fputs(
@@ -277,51 +327,7 @@ static void print_scene(void)
         "           of moves, loads, obstacles, and of gravity: {\"value\", \"factor\"}\n"
         "friction   of this body in contact; thickness (m) of a sheet in contact\n",
         stdout);
-    fputs(
-        "SELECTOR   {\"box\": [[x,y,z],[x,y,z]]} {\"sphere\": {\"center\", \"radius\"}}\n"
-        "           {\"vertices\": [0, 5]} {\"group\": NAME} {\"all\": true}\n"
-        "           {\"any\": [SELECTOR, …]} {\"not\": SELECTOR}, on the initial positions\n"
-        "contact    {distance (m), stiffness (Pa), friction, slip_speed, friction_passes, self,\n"
-        "           restitution, law: two_stage|log|penalty|spring_damper, overlap: "
-        "refuse|recover,\n"
-        "           when: during|after, certify,\n"
-        "           between: [{bodies: [A, B], friction | ignore}]}; {}: all as chosen\n"
-        "obstacles  [{name, friction, transform, and one of plane {point, normal},\n"
-        "           box {min, max}, sphere {center, radius}, capsule {from, to, radius},\n"
-        "           cylinder {from, to, radius, sides}, plate {point, normal, size, thickness},\n"
-        "           mesh; move [{rotate, translate, over}], keys [{t, rotate, translate}] or\n"
-        "           formula {x, y, z, rotate}, of t: \"0.1*sin(2*pi*t)\"}]\n"
-        "springs    [{from, to: [x, y, z] | {body, vertex | at | nearest | vertices, weights},\n"
-        "           stiffness (N/m), rest, goal (m), over | factor, damping (N s/m),\n"
-        "           breaking (N), slack}], between points of bodies or of the world\n"
-        "seams      [{from, to: {body, select}, stiffness (N/m per m), distance (m), over | "
-        "factor,\n"
-        "           damping, breaking, reverse, slack}], lines of vertices sewn together\n"
-        "rigid      true of a body or a region (with a name): it moves as a rigid body\n"
-        "joints     [{kind: ball|hinge|slider|weld, between: [PART, PART or \"world\"],\n"
-        "           at, axis, name}], of rigid parts, by their names\n"
-        "constraints [{kind: plane|line|sphere|cylinder|together|periodic|volume, body,\n"
-        "           select, at, axis, other, name, and of a closed surface volume (m3),\n"
-        "           factor}], what vertices keep to exactly\n"
-        "tearing    {cuts: [{name, body, points: [[x, y, z], …] (2: an edge that sweeps, 3 or\n"
-        "           4: a surface), moves: [as obstacles], from, until (s)}], most, renew,\n"
-        "           opening (m)}; materials have tear: {stress (Pa), strain}\n"
-        "output     every (s; 0: each step), vtu (a .pvd series), points (prefix of .csv\n"
-        "           files), stats (a .json), skin (surfaces, as .obj, .stl, .ply or .glb),\n"
-        "           fields ([\"stress\", \"principal_stress\", \"strain\", \"reaction\"] in .vtu\n"
-        "           files), reactions (a .csv), probes [{name, body, at: [x, y, z]}], probe_file\n"
-        "           (a .csv of them)\n"
-        "\n"
-        "Any value can be changed on the command line: --set bodies.0.material.young=1e5\n"
-        "\n"
-        "materials:",
-        stdout);
-    for (int i = 0; i < hk_material_count(); ++i) printf(" %s", hk_material_name(i));
-    printf("\nmethods:");
-    for (int i = 0; i < hk_method_count(); ++i) printf(" %s", hk_method_name(i));
-    printf("\nintegrators:");
-    for (int i = 0; i < hk_integrator_count(); ++i) printf(" %s", hk_integrator_name(i));
-    printf("\n");
+    print_scene_around();
 }
 
 // ---------------------------------------------------------------- help
